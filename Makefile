@@ -1,0 +1,63 @@
+# `make demo` and `make test` set everything up themselves: a virtual environment in .venv, then pip.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+STAMP := $(VENV)/.installed
+DOCS_STAMP := $(VENV)/.installed-docs
+BENCH_STAMP := $(VENV)/.installed-bench
+PYTEST := $(BIN)/python -m pytest
+
+.PHONY: help demo test test-full lint format docs bench clean
+
+help:
+	@echo "make demo       hide labels of a real data set, recover them, show how well"
+	@echo "make test       the test suite (minutes)"
+	@echo "make test-full  the test suite with the slow tests"
+	@echo "make lint       ruff and mypy"
+	@echo "make docs       build the documentation; warnings are errors"
+	@echo "make bench      the speed benchmarks"
+	@echo "make clean      remove everything that was built"
+
+$(VENV)/bin/python:
+	$(PYTHON) -c 'import sys; sys.exit("labelgap needs Python >= 3.11, this is " + sys.version.split()[0] + "; try: make PYTHON=python3.12") if sys.version_info < (3, 11) else None'
+	$(PYTHON) -m venv $(VENV)
+
+$(STAMP): pyproject.toml | $(VENV)/bin/python
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[test]' ruff mypy
+	@touch $@
+
+$(DOCS_STAMP): pyproject.toml $(STAMP)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[docs]'
+	@touch $@
+
+$(BENCH_STAMP): pyproject.toml $(STAMP)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[bench]'
+	@touch $@
+
+demo: $(STAMP)
+	$(BIN)/labelgap demo
+
+test: $(STAMP)
+	$(PYTEST) -n 2 -m "not slow"
+
+test-full: $(STAMP)
+	$(PYTEST) -n 2
+
+lint: $(STAMP)
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+format: $(STAMP)
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+docs: $(DOCS_STAMP)
+	$(BIN)/python -m sphinx -W --keep-going -q -b html docs docs/_build/html
+	@echo "open docs/_build/html/index.html"
+
+bench: $(BENCH_STAMP)
+	@for script in benchmarks/*_speed.py; do echo "== $$script"; $(BIN)/python $$script || exit 1; done
+
+clean:
+	rm -rf $(VENV) build dist docs/_build .pytest_cache .ruff_cache .mypy_cache

@@ -1,0 +1,84 @@
+"""Sphinx configuration; ``make docs`` builds with warnings as errors and without the network."""
+
+from __future__ import annotations
+
+import re
+import sys
+from pathlib import Path
+from typing import Any
+
+import labelgap
+
+sys.path.insert(0, str(Path(__file__).parent / "_ext"))
+
+project = "labelgap"
+author = "The labelgap developers"
+copyright = f"2026, {author}"
+version = release = labelgap.__version__
+
+extensions = [
+    "myst_parser",
+    "sphinx.ext.autodoc",
+    "sphinx.ext.autosummary",
+    "sphinx.ext.napoleon",
+    "mathml",
+    "registry_tables",
+]
+exclude_patterns = ["_build"]
+
+myst_enable_extensions = ["dollarmath", "amsmath", "colon_fence", "deflist"]
+myst_heading_anchors = 3
+
+default_role = "py:obj"
+autodoc_typehints = "none"
+autodoc_member_order = "bysource"
+toc_object_entries_show_parents = "hide"
+autosummary_generate = False
+napoleon_google_docstring = False
+# documented attributes that are also members would appear twice otherwise
+napoleon_use_ivar = True
+napoleon_use_rtype = False
+
+html_math_renderer = "mathml"
+html_theme = "pydata_sphinx_theme"
+html_title = "labelgap"
+html_show_sourcelink = False
+html_static_path = ["_static"]
+html_css_files = ["labelgap.css"]
+# pages without pages below them have no section to navigate
+html_sidebars = {
+    name: [] for name in ("index", "getting-started", "datasets", "metrics", "notation")
+}
+html_theme_options = {
+    "show_prev_next": False,
+    "navigation_with_keys": False,
+    "secondary_sidebar_items": ["page-toc"],
+    "show_toc_level": 2,
+    "logo": {"text": "labelgap"},
+}
+
+# What numpy-style docstrings write and reStructuredText would read as something else.
+_PLAIN = (
+    (re.compile(r"^(\s*)\.\. \[(\d+)\]"), r"\1\2."),  # references become a numbered list:
+    (re.compile(r"(\[\d+\])_"), r"\1"),  # their numbers start anew in every docstring
+    (re.compile(r"^(:\w+ \w+)_:"), r"\1\\_:"),  # the name of a fitted attribute is no link
+    (re.compile(r"(?<=\w)_(?=-)"), r"\\_"),  # f_-i in a formula
+)
+# Types are sentences here: no word of them is looked up among the names of the library.
+_TYPE = re.compile(r"^(:(?:var)?type \S+:) ([^`]+)$")
+
+
+def _as_plain_text(app: Any, what: str, name: str, obj: Any, options: Any, lines: list) -> None:
+    for position, line in enumerate(lines):
+        for pattern, replacement in _PLAIN:
+            line = pattern.sub(replacement, line)
+        lines[position] = _TYPE.sub(_emphasised, line)
+
+
+def _emphasised(match: re.Match) -> str:
+    return f"{match[1]} *{match[2].strip().replace('*', chr(92) + '*')}*"
+
+
+def setup(app: Any) -> None:
+    # after napoleon, which has the priority 500
+    app.connect("autodoc-process-docstring", _as_plain_text, priority=600)

@@ -1,0 +1,5 @@
+"""``python -m labelgap.cli``."""
+
+from labelgap.cli import main
+
+main()

@@ -1,0 +1,117 @@
+"""From rows as they were read to the matrix a model takes, the same for fitting and predicting."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+from sklearn.feature_extraction.text import TfidfVectorizer
+
+from labelgap.cli._failures import BadInputError
+from labelgap.cli._loaded import Loaded
+
+_MOST_NAMED = 5
+
+
+@dataclass(frozen=True)
+class Schema:
+    """What a model expects of its rows.
+
+    Attributes
+    ----------
+    names : list of str, optional
+        The numeric columns in the order of the model; None when the format has no names.
+    n_features : int
+        Their number.
+    text : str, optional
+        The column of text.
+    zero_based : bool
+        Where the feature numbers of svmlight files start.
+    labels : list of str
+    """
+
+    names: list[str] | None
+    n_features: int
+    text: str | None
+    zero_based: bool
+    labels: list[str]
+
+    def as_dict(self) -> dict[str, Any]:
+        return asdict(self)
+
+    def columns_of(self, rows: Loaded) -> Any:
+        """The columns of the rows in the order of the model; refuses others, and says which."""
+        if self.names is None or rows.features is None:
+            if rows.X.shape[1] != self.n_features:
+                raise BadInputError(
+                    f"{rows.place}: has {rows.X.shape[1]} features, the model was fitted on "
+                    f"{self.n_features}; give rows with the same features"
+                )
+            return rows.X
+        position = {name: j for j, name in enumerate(rows.features)}
+        missing = [name for name in self.names if name not in position]
+        if missing:
+            raise BadInputError(
+                f"{rows.place}: lacks {_listed(missing)} that the model was fitted on; add "
+                f"{'it' if len(missing) == 1 else 'them'}"
+            )
+        known = {*self.names, *self.labels}
+        strangers = [name for name in rows.features if name not in known]
+        if strangers:
+            raise BadInputError(
+                f"{rows.place}: has {_listed(strangers)} that the model does not know; leave out "
+                f"with --drop {strangers[0]!r}, or --item if it identifies the rows"
+            )
+        return rows.X[:, [position[name] for name in self.names]]
+
+
+def fit_text(rows: Loaded) -> TfidfVectorizer | None:
+    """The vocabulary of the text column, if there is one."""
+    if rows.texts is None:
+        return None
+    try:
+        return TfidfVectorizer().fit(rows.texts)
+    except ValueError as error:
+        raise BadInputError(f"{rows.place}: the column of text holds no words") from error
+
+
+def design_matrix(rows: Loaded, X: Any, vectorizer: TfidfVectorizer | None) -> Any:
+    """Numbers and words side by side; empty cells are refused with their place."""
+    _refuse_nonfinite(rows, X)
+    if vectorizer is None:
+        if X.shape[1] == 0:
+            raise BadInputError(
+                f"{rows.place}: has no column of features; add some, or give --text"
+            )
+        return X
+    words = sparse.csr_array(vectorizer.transform(rows.texts))
+    if X.shape[1] == 0:
+        return words
+    return sparse.csr_array(sparse.hstack([sparse.csr_array(X), words], format="csr"))
+
+
+def _refuse_nonfinite(rows: Loaded, X: Any) -> None:
+    values = X.data if sparse.issparse(X) else X
+    if np.isfinite(values).all():
+        return
+    bad = sparse.coo_array(X) if sparse.issparse(X) else None
+    if bad is None:
+        row, column = np.argwhere(~np.isfinite(X))[0]
+    else:
+        first = int(np.flatnonzero(~np.isfinite(bad.data))[0])
+        row, column = bad.row[first], bad.col[first]
+    name = column if rows.features is None else rows.features[column]
+    raise BadInputError(
+        f"{rows.place}: column {str(name)!r} is empty (or not finite) in the row with "
+        f"{rows.item} {rows.items[row]}; fill the cell, or leave the column out with --drop"
+    )
+
+
+def _listed(names: list[str]) -> str:
+    shown = ", ".join(repr(name) for name in names[:_MOST_NAMED])
+    more = len(names) - _MOST_NAMED
+    return f"{'the column' if len(names) == 1 else 'the columns'} {shown}" + (
+        f" and {more} more" if more > 0 else ""
+    )

@@ -1,0 +1,147 @@
+"""Groups of options that commands share: where the rows come from and what their labels are."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+
+class Format(StrEnum):
+    AUTO = "auto"
+    TABLE = "table"
+    ARFF = "arff"
+    SVMLIGHT = "svmlight"
+    XC = "xc"
+    MAT = "mat"
+
+
+class Rows(StrEnum):
+    AUTO = "auto"
+    ALL = "all"
+    TRAIN = "train"
+    TEST = "test"
+
+
+class Unstated(StrEnum):
+    IRRELEVANT = "irrelevant"
+    UNKNOWN = "unknown"
+    AMBIGUOUS = "ambiguous"
+
+
+_ROWS, _LABELS = "Rows", "Labels"
+
+
+@dataclass(frozen=True, kw_only=True)
+class RowOptions:
+    """Where rows of features come from."""
+
+    data: Annotated[
+        str,
+        typer.Argument(
+            metavar="DATA",
+            show_default=False,
+            help="A file (CSV, Parquet, ARFF, svmlight, MATLAB; compressed or not), or the name of "
+            "a data set (see: labelgap datasets).",
+        ),
+    ]
+    format: Annotated[
+        Format,
+        typer.Option(help="The format of DATA; by its name unless given.", rich_help_panel=_ROWS),
+    ] = Format.AUTO
+    item: Annotated[
+        str | None,
+        typer.Option(
+            metavar="COLUMN",
+            help="The column that identifies a row; row numbers from 0 otherwise.",
+            rich_help_panel=_ROWS,
+        ),
+    ] = None
+    drop: Annotated[
+        list[str],
+        typer.Option(
+            metavar="COLUMN",
+            help="A column (or pattern) that is neither feature nor label; repeatable.",
+            rich_help_panel=_ROWS,
+        ),
+    ] = field(default_factory=list)
+    rows: Annotated[
+        Rows,
+        typer.Option(
+            help="Which part of the official split; auto: the part that suits the command.",
+            rich_help_panel=_ROWS,
+        ),
+    ] = Rows.AUTO
+    zero_based: Annotated[
+        bool,
+        typer.Option(
+            "--zero-based",
+            help="Feature numbers of an svmlight file start at 0.",
+            rich_help_panel=_ROWS,
+        ),
+    ] = False
+    fetch: Annotated[
+        bool,
+        typer.Option(help="Whether a data set may be fetched.", rich_help_panel=_ROWS),
+    ] = True
+
+
+@dataclass(frozen=True, kw_only=True)
+class LabelledOptions(RowOptions):
+    """Where rows and their labels come from."""
+
+    labels: Annotated[
+        list[str],
+        typer.Option(
+            "--labels",
+            "-l",
+            metavar="COLUMNS",
+            help="Label columns: names or patterns such as 'tag_*', separated by commas or "
+            "repeated. Cells are 1, 0, or empty for unknown. For ARFF also the Mulan XML file, "
+            "or a number (first n, or last n when negative).",
+            rich_help_panel=_LABELS,
+        ),
+    ] = field(default_factory=list)
+    label_table: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="A long table (CSV, Parquet) with one item-label pair per line, in place of the "
+            "labels in DATA; --labels then says which columns of DATA are no features.",
+            rich_help_panel=_LABELS,
+        ),
+    ] = None
+    label_column: Annotated[
+        str,
+        typer.Option(
+            metavar="COLUMN", help="The label in the long table.", rich_help_panel=_LABELS
+        ),
+    ] = "label"
+    value_column: Annotated[
+        str | None,
+        typer.Option(
+            metavar="COLUMN",
+            help="1, 0 or empty for unknown in the long table; the column 'value' if it has one, "
+            "else every pair is a 1.",
+            rich_help_panel=_LABELS,
+        ),
+    ] = None
+    unstated: Annotated[
+        Unstated,
+        typer.Option(
+            help="What a pair that is not in the long table means. For label columns: whether a 0 "
+            "is a no (irrelevant) or may be a label nobody looked for (ambiguous).",
+            rich_help_panel=_LABELS,
+        ),
+    ] = Unstated.IRRELEVANT
+    text: Annotated[
+        str | None,
+        typer.Option(
+            metavar="COLUMN",
+            help="A column of text, turned into TF-IDF features.",
+            rich_help_panel=_ROWS,
+        ),
+    ] = None

@@ -1,0 +1,179 @@
+"""``labelgap evaluate``: how good predictions are, as far as the truth is known."""
+
+from __future__ import annotations
+
+import warnings
+from pathlib import Path
+from typing import Annotated, Any
+
+import numpy as np
+import typer
+from rich.markup import escape
+from sklearn.exceptions import UndefinedMetricWarning
+
+from labelgap import metrics
+from labelgap.cli._failures import BadInputError
+from labelgap.cli._loaded import Hints, Loaded
+from labelgap.cli._model_file import load_model
+from labelgap.cli._options import LabelledOptions
+from labelgap.cli._predictions import Predictions, read_predictions
+from labelgap.cli._sources import read_labelled
+from labelgap.cli._tables import align
+from labelgap.cli._terminal import Terminal, table
+from labelgap.labels import Labels, LabelWarning, State
+
+
+def evaluate(
+    terminal: Terminal,
+    source: LabelledOptions,
+    model: Annotated[
+        Path | None, typer.Option("--model", "-m", metavar="FILE", help="From labelgap fit.")
+    ] = None,
+    predictions: Annotated[
+        Path | None,
+        typer.Option(
+            "--predictions",
+            "-p",
+            metavar="FILE",
+            help="Instead of a model: a table as labelgap predict writes it, with a column per "
+            "label, or with the columns label and probability.",
+        ),
+    ] = None,
+    metric: Annotated[
+        list[str] | None,
+        typer.Option(help="Only this metric; repeatable. All that apply otherwise."),
+    ] = None,
+    threshold: Annotated[
+        float, typer.Option(min=0, max=1, help="Probabilities above it count as a yes.")
+    ] = 0.5,
+) -> None:
+    """Compare predictions with what is known of the truth; unknown entries are skipped.
+
+    DATA holds the truth: label columns, or --label-table. With --model its features are predicted
+    first. With a data set that has an official split, the test rows are used. Without --labels the
+    labels of the model, or of the predictions, are looked for.
+
+    [bold]Examples[/bold]
+
+    \b  labelgap evaluate checked.csv --model tags.model --item id
+      labelgap evaluate checked.csv --predictions predictions.csv --item id
+      labelgap evaluate yeast --model yeast.model --metric average_precision --json
+    """
+    if (model is None) == (predictions is None):
+        raise BadInputError("give either --model or --predictions, and not both")
+    wanted = _wanted(metric)
+    with warnings.catch_warnings():
+        # a label of which nothing is known does not count, which is no reason to warn
+        warnings.simplefilter("ignore", LabelWarning)
+        if model is not None:
+            rows, predicted = _from_model(model, source, terminal)
+        else:
+            assert predictions is not None
+            rows, predicted = _from_predictions(predictions, source, terminal)
+    truth = _shared_labels(rows, predicted)
+    values = _evaluate(truth, predicted, wanted, threshold)
+    n_known = truth.n_observed(ambiguous=True)
+    payload = {
+        "source": rows.place,
+        "part": rows.part,
+        "n_rows": truth.n_rows,
+        "n_labels": truth.n_labels,
+        "n_known": n_known,
+        "kind": predicted.kind,
+        "metrics": values,
+    }
+    terminal.result(payload, _table(payload))
+
+
+def _from_model(path: Path, source: LabelledOptions, terminal: Terminal):
+    saved = load_model(path)
+    if source.text is not None:
+        raise BadInputError(
+            f"--text {source.text}: the model knows its column of text; leave it out"
+        )
+    rows = read_labelled(source, terminal, part="test", hints=saved.hints)
+    with terminal.progress(f"predicting {rows.n_rows} rows"):
+        values = saved.predict_proba(rows)
+    return rows, Predictions("probabilities", saved.schema.labels, rows.items, values)
+
+
+def _from_predictions(path: Path, source: LabelledOptions, terminal: Terminal):
+    predicted = read_predictions(path, source.item or "row")
+    hints = Hints(labels=predicted.labels, only_labels=True)
+    rows = read_labelled(source, terminal, part="test", hints=hints)
+    return rows, predicted.for_items(rows.items, rows.item, str(path), rows.place)
+
+
+def _shared_labels(rows: Loaded, predicted: Predictions) -> Labels:
+    """The truth in the order of the predictions; what the truth does not have is unknown."""
+    names = [str(name) for name in rows.labels.names]  # type: ignore[union-attr]
+    if not set(names) & set(predicted.labels):
+        raise BadInputError(
+            f"{rows.place}: no label of the truth ({names[0]!r}, ...) is among the predicted ones "
+            f"({predicted.labels[0]!r}, ...); name them alike"
+        )
+    absent = None if rows.lists_labels else State.UNKNOWN
+    return align(rows.labels, predicted.labels, absent=absent)
+
+
+def _wanted(names: list[str] | None) -> list[str] | None:
+    for name in names or ():
+        if name not in metrics.METRICS:
+            raise BadInputError(
+                f"--metric {name}: there is no such metric; use one of "
+                f"{', '.join(sorted(metrics.METRICS))}"
+            )
+    return names
+
+
+def _evaluate(
+    truth: Labels, predicted: Predictions, wanted: list[str] | None, threshold: float
+) -> dict[str, float]:
+    given = predicted.arguments(threshold)
+    needs = {"y_score": "scores", "y_proba": "probabilities", "y_pred": "labels"}
+    there = {needs[name] for name in given}
+    if "y_proba" in given:
+        there.add("scores")
+    for name in wanted or ():
+        if metrics.METRICS[name].needs not in there:
+            raise BadInputError(
+                f"--metric {name}: needs {metrics.METRICS[name].needs}, and the predictions are "
+                f"{predicted.kind}"
+            )
+    chosen = wanted or [
+        name for name, one in metrics.METRICS.items() if one.needs in there and _complete(name)
+    ]
+    with warnings.catch_warnings():
+        # an undefined metric is shown as such in the table
+        warnings.simplefilter("ignore", UndefinedMetricWarning)
+        return metrics.evaluate(truth, metrics=chosen, **given)
+
+
+def _complete(name: str) -> bool:
+    """Whether a metric can be computed without further parameters."""
+    try:
+        metrics.METRICS[name].check_params(name, {})
+    except TypeError:
+        return False
+    return True
+
+
+def _table(payload: dict[str, Any]) -> Any:
+    rows = []
+    for name, value in payload["metrics"].items():
+        about = metrics.METRICS[name]
+        rows.append(
+            (
+                name,
+                "undefined" if np.isnan(value) else f"{value:.4f}",
+                "higher" if about.greater_is_better else "lower",
+                escape(about.description),
+            )
+        )
+    cells = payload["n_rows"] * payload["n_labels"]
+    caption = (
+        f"{payload['n_rows']} rows x {payload['n_labels']} labels; {payload['n_known']} of {cells} "
+        "entries are known, the others are skipped"
+    )
+    columns = {"metric": "left", "value": "right", "better": "left", "meaning": "left"}
+    return table(f"Predictions for {escape(payload['source'])}", columns, rows, caption)

@@ -1,0 +1,124 @@
+"""``labelgap predict``: labels of new rows."""
+
+from __future__ import annotations
+
+import sys
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import numpy as np
+import typer
+from rich.markup import escape
+
+from labelgap.cli._failures import BadInputError
+from labelgap.cli._loaded import Loaded
+from labelgap.cli._model_file import load_model
+from labelgap.cli._options import RowOptions
+from labelgap.cli._outputs import check_table_target, write_csv, write_table
+from labelgap.cli._sources import read_rows
+from labelgap.cli._terminal import Terminal
+from labelgap.report._files import replacing
+
+
+class Give(StrEnum):
+    PROBABILITIES = "probabilities"
+    LABELS = "labels"
+    TOP = "top"
+
+
+def predict(
+    terminal: Terminal,
+    model: Annotated[
+        Path, typer.Argument(metavar="MODEL", show_default=False, help="From labelgap fit.")
+    ],
+    source: RowOptions,
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            "--out", "-o", metavar="FILE", help="A .csv or .parquet file; stdout otherwise."
+        ),
+    ] = None,
+    give: Annotated[
+        Give,
+        typer.Option(
+            help="A column per label with probabilities, or with 0 and 1; or the most probable "
+            "labels of each row, one per line."
+        ),
+    ] = Give.PROBABILITIES,
+    threshold: Annotated[
+        float, typer.Option(min=0, max=1, help="Labels above it are 1, with --give labels.")
+    ] = 0.5,
+    top: Annotated[int, typer.Option(min=1, help="How many labels per row, with --give top.")] = 5,
+) -> None:
+    """Predict the labels of rows with a saved model.
+
+    The rows must have the features the model was fitted on, in any order; columns that are its
+    labels are ignored. With a data set that has an official split, the test rows are used.
+
+    [bold]Examples[/bold]
+
+    \b  labelgap predict tags.model new.csv --item id -o predictions.csv
+      labelgap predict tags.model new.csv --give top --top 3
+      labelgap predict yeast.model yeast --give labels -o yeast.parquet
+    """
+    if out is not None:
+        check_table_target(out)
+    saved = load_model(model)
+    rows = read_rows(source, terminal, part="test", hints=saved.hints)
+    with terminal.progress(f"predicting {rows.n_rows} rows"):
+        probabilities = saved.predict_proba(rows)
+    columns = _columns(rows, saved.schema.labels, probabilities, give, threshold, top)
+    payload = {
+        "model": str(model),
+        "source": rows.place,
+        "part": rows.part,
+        "give": str(give),
+        "n_rows": rows.n_rows,
+        "n_labels": len(saved.schema.labels),
+        "out": None if out is None else str(out),
+    }
+    if out is None:
+        _print(terminal, payload, columns)
+        return
+    with replacing(out) as (partial,):
+        write_table(columns, partial, out.suffix)
+    terminal.result(
+        payload,
+        f"{give} of {len(saved.schema.labels)} labels for {rows.n_rows} rows of "
+        f"{escape(rows.place)} written to [bold]{escape(str(out))}[/bold]",
+    )
+
+
+def _columns(
+    rows: Loaded,
+    labels: list[str],
+    probabilities: np.ndarray,
+    give: Give,
+    threshold: float,
+    top: int,
+) -> dict[str, np.ndarray]:
+    if give is not Give.TOP:
+        values = probabilities
+        if give is Give.LABELS:
+            values = (probabilities > threshold).astype(np.int8)
+        if rows.item in labels:
+            raise BadInputError(f"--item {rows.item}: is also the name of a label; rename one")
+        return {rows.item: rows.items, **dict(zip(labels, values.T, strict=True))}
+    n_shown = min(top, len(labels))
+    best = np.argsort(-probabilities, axis=1, kind="stable")[:, :n_shown]
+    return {
+        rows.item: np.repeat(rows.items, n_shown),
+        "rank": np.tile(np.arange(1, n_shown + 1), rows.n_rows),
+        "label": np.array(labels, dtype=object)[best.ravel()],
+        "probability": np.take_along_axis(probabilities, best, axis=1).ravel(),
+    }
+
+
+def _print(terminal: Terminal, payload: dict, columns: dict[str, np.ndarray]) -> None:
+    if not terminal.as_json:
+        write_csv(columns, sys.stdout)
+        return
+    lines = zip(*(column.tolist() for column in columns.values()), strict=True)
+    payload["predictions"] = [dict(zip(columns, line, strict=True)) for line in lines]
+    terminal.result(payload)

@@ -1,0 +1,117 @@
+"""What every loader returns."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from labelgap.labels import Labels
+from labelgap.views import ViewGroups
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class Dataset:
+    """Features and labels of the same rows, with names, split and views where known.
+
+    Parameters
+    ----------
+    name : str
+    X : ndarray or csr_array of shape (n_rows, n_features)
+    Y : Labels of shape (n_rows, n_labels)
+    feature_names : array of str, optional
+    train, test : int arrays, optional
+        The rows of the official split: training rows come first in `X`.
+    views : ViewGroups, optional
+        Named groups of the columns of `X`.
+    """
+
+    name: str
+    X: Any
+    Y: Labels
+    feature_names: np.ndarray | None = None
+    train: np.ndarray | None = None
+    test: np.ndarray | None = None
+    views: ViewGroups | None = None
+
+    def __post_init__(self) -> None:
+        if self.X.shape[0] != self.Y.n_rows:
+            raise ValueError(
+                f"{self.name}: X has {self.X.shape[0]} rows and Y has {self.Y.n_rows}: "
+                "both must describe the same items"
+            )
+        if self.feature_names is not None and len(self.feature_names) != self.X.shape[1]:
+            raise ValueError(
+                f"{self.name}: {len(self.feature_names)} feature names for "
+                f"{self.X.shape[1]} columns of X: give one per column"
+            )
+
+    @property
+    def label_names(self) -> np.ndarray | None:
+        """The names of the labels, those of `Y`."""
+        return self.Y.names
+
+    @property
+    def shape(self) -> tuple[int, int, int]:
+        """Rows, features and labels."""
+        return (*self.X.shape, self.Y.n_labels)
+
+    @property
+    def cardinality(self) -> float:
+        """Mean number of relevant labels per row."""
+        return self.Y.n_positives() / max(self.Y.n_rows, 1)
+
+    def __repr__(self) -> str:
+        n_rows, n_features, n_labels = self.shape
+        kind = "sparse" if sparse.issparse(self.X) else "dense"
+        parts = [
+            f"{n_rows} rows x {n_features} features ({kind} {self.X.dtype}) x {n_labels} labels",
+            f"{self.cardinality:.2f} labels per row",
+        ]
+        if self.train is not None and self.test is not None:
+            parts.append(f"split {len(self.train)}/{len(self.test)}")
+        if self.views is not None:
+            parts.append(f"views {', '.join(self.views)}")
+        return f"Dataset({self.name!r}: {'; '.join(parts)})"
+
+
+def stack_splits(name: str, train: Dataset, test: Dataset) -> Dataset:
+    """One data set from its training and test part, training rows first.
+
+    Raises
+    ------
+    ValueError
+        If the parts differ in their numbers of features or labels, or in their names.
+    """
+    for what, first, second in (
+        ("features", train.X.shape[1], test.X.shape[1]),
+        ("labels", train.Y.n_labels, test.Y.n_labels),
+    ):
+        if first != second:
+            raise ValueError(
+                f"{name}: {first} {what} in the training part and {second} in the test part: "
+                "read both with the same columns"
+            )
+    if train.feature_names is not None and test.feature_names is not None:
+        differs = np.flatnonzero(train.feature_names != test.feature_names)
+        if differs.size:
+            j = differs[0]
+            raise ValueError(
+                f"{name}: column {j} is {train.feature_names[j]!r} in the training part and "
+                f"{test.feature_names[j]!r} in the test part: put the columns in the same order"
+            )
+    if sparse.issparse(train.X):
+        X = sparse.csr_array(sparse.vstack([train.X, test.X], format="csr"))
+    else:
+        X = np.concatenate([train.X, test.X])
+    n_train, n_rows = train.X.shape[0], X.shape[0]
+    return replace(
+        train,
+        name=name,
+        X=X,
+        Y=Labels.concatenate([train.Y, test.Y]),
+        train=np.arange(n_train),
+        test=np.arange(n_train, n_rows),
+    )

@@ -1,0 +1,215 @@
+"""Text files of ``labels index:value ...`` rows: extreme classification, svmlight."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+from scipy import sparse
+
+from labelgap.data._contents import Contents, FileSource, contents_of
+from labelgap.data._dataset import Dataset
+from labelgap.data._numbers import read_pending
+from labelgap.kernels import parsing_pairs as kernel
+from labelgap.labels import Labels, State
+
+_PROBLEMS = {
+    kernel.BAD_LABEL: (
+        "the labels are not whole numbers separated by commas",
+        "Write rows as 'label,label index:value index:value', a row without labels with a blank "
+        "in front",
+    ),
+    kernel.BAD_FEATURE: (
+        "this is not 'index:value'",
+        "Write features as a whole number, a colon and a value, separated by blanks",
+    ),
+}
+
+
+class _Rows(NamedTuple):
+    label_indptr: np.ndarray
+    labels: np.ndarray
+    indptr: np.ndarray
+    features: np.ndarray
+    values: np.ndarray
+    lines: np.ndarray
+
+    @property
+    def n_rows(self) -> int:
+        return len(self.indptr) - 1
+
+
+def read_xc(path: FileSource) -> Dataset:
+    """Read the text format of the extreme-classification repository.
+
+    The first line holds the numbers of rows, features and labels; every other line is a row
+    ``label,label index:value ...`` with indices from 0. A row may lack labels or features.
+
+    Parameters
+    ----------
+    path : path
+        Plain or compressed (gzip, bz2, xz).
+
+    Returns
+    -------
+    Dataset
+        With sparse ``X``.
+    """
+    contents = contents_of(path)
+    header, _, _ = contents.data.partition(b"\n")
+    sizes = [int(word) if word.isdigit() else -1 for word in header.split()]
+    if len(sizes) != 3 or min(sizes) < 0:
+        raise contents.error(
+            f"the first line is {contents.text(0, 40).splitlines()[:1]}, not three sizes",
+            line=1,
+            remedy="It must read 'rows features labels'; for a file without it use read_svmlight",
+        )
+    n_rows, n_features, n_labels = sizes
+    rows = _read(contents, len(header) + 1, skip_empty=False, first_line=1)
+    if rows.n_rows > n_rows and rows.indptr[n_rows] == rows.indptr[-1]:
+        rows = _first(rows, n_rows)
+    if rows.n_rows != n_rows:
+        raise contents.error(
+            f"the header promises {n_rows} rows and there are {rows.n_rows}",
+            line=1,
+            remedy="Check that the file is complete, or correct its first line",
+        )
+    _check_range(contents, rows.labels, rows.label_indptr, rows.lines, n_labels, "label")
+    _check_range(contents, rows.features, rows.indptr, rows.lines, n_features, "feature")
+    return Dataset(
+        name=Path(contents.file).stem,
+        X=_csr(contents, rows, rows.features, n_features),
+        Y=_labels(rows, rows.labels, n_labels, names=None),
+    )
+
+
+def read_svmlight(
+    path: FileSource,
+    *,
+    n_features: int | None = None,
+    label_ids: Sequence[int] | None = None,
+    zero_based: bool | Literal["auto"] = "auto",
+) -> Dataset:
+    """Read multi-label svmlight (LIBSVM) rows ``label,label index:value ...``.
+
+    Parameters
+    ----------
+    path : path
+        Plain or compressed (gzip, bz2, xz). Empty lines and ``#`` comments are skipped.
+    n_features : int, optional
+        Number of columns; by default the largest index decides. Give it when several files
+        belong together.
+    label_ids : sequence of int, optional
+        The labels in column order; by default those in the file, sorted. Labels are named after
+        their numbers.
+    zero_based : bool or "auto"
+        Whether feature indices start at 0; "auto" says so when the file holds an index 0.
+
+    Returns
+    -------
+    Dataset
+        With sparse ``X``.
+    """
+    contents = contents_of(path)
+    rows = _read(contents, 0, skip_empty=True, first_line=0)
+    smallest = rows.features.min(initial=1)
+    if zero_based == "auto":
+        zero_based = bool(smallest == 0)
+    if not zero_based and smallest == 0:
+        entry = int(np.argmin(rows.features))
+        raise contents.error(
+            "there is a feature 0 in a file whose indices start at 1",
+            line=_line_of(rows.lines, rows.indptr, entry),
+            remedy="Pass zero_based=True",
+        )
+    features = rows.features if zero_based else rows.features - 1
+    if n_features is None:
+        n_features = int(features.max(initial=-1)) + 1
+    _check_range(contents, features, rows.indptr, rows.lines, n_features, "feature")
+    ids = np.unique(rows.labels) if label_ids is None else np.asarray(label_ids)
+    order = np.argsort(ids, kind="stable")
+    at = np.minimum(np.searchsorted(ids, rows.labels, sorter=order), max(len(ids) - 1, 0))
+    columns = order[at] if len(ids) else at
+    strangers = np.flatnonzero(ids[columns] != rows.labels) if len(ids) else np.arange(len(at))
+    if strangers.size:
+        raise contents.error(
+            f"label {rows.labels[strangers[0]]} is not among label_ids",
+            line=_line_of(rows.lines, rows.label_indptr, int(strangers[0])),
+            remedy="Add it to label_ids",
+        )
+    names = [str(label) for label in ids]
+    return Dataset(
+        name=Path(contents.file).stem,
+        X=_csr(contents, rows, features, n_features),
+        Y=_labels(rows, columns, len(ids), names),
+    )
+
+
+def _read(contents: Contents, start: int, *, skip_empty: bool, first_line: int) -> _Rows:
+    found = kernel.parse_pair_rows(contents.buffer, start, skip_empty)
+    label_indptr, labels, indptr, features, values, lines, pending, status, place, line = found
+    lines = lines + first_line
+    if status != kernel.OK:
+        problem, remedy = _PROBLEMS[status]
+        near = contents.text(place, place + 30).split("\n")[0]
+        raise contents.error(f"{problem} (at {near!r})", line=line + first_line, remedy=remedy)
+    rows = _Rows(label_indptr, labels, indptr, features, values, lines)
+    read_pending(contents, pending, rows.values, rows.indptr, lines)
+    return rows
+
+
+def _first(rows: _Rows, n_rows: int) -> _Rows:
+    """Without the empty lines after the last row."""
+    if rows.label_indptr[n_rows] != rows.label_indptr[-1]:
+        return rows
+    return rows._replace(
+        label_indptr=rows.label_indptr[: n_rows + 1],
+        indptr=rows.indptr[: n_rows + 1],
+        lines=rows.lines[:n_rows],
+    )
+
+
+def _line_of(lines: np.ndarray, indptr: np.ndarray, entry: int) -> int:
+    return int(lines[np.searchsorted(indptr, entry, side="right") - 1])
+
+
+def _check_range(contents: Contents, indices, indptr, lines, size: int, what: str) -> None:
+    outside = np.flatnonzero(indices >= size)
+    if outside.size:
+        raise contents.error(
+            f"{what} {indices[outside[0]]} does not exist among {size} (counted from 0)",
+            line=_line_of(lines, indptr, int(outside[0])),
+            remedy=f"Correct the index or the number of {what}s",
+        )
+
+
+def _csr(contents: Contents, rows: _Rows, columns: np.ndarray, n_columns: int) -> Any:
+    index = np.int32 if max(n_columns, len(columns)) < 2**31 else np.int64
+    matrix = sparse.csr_array(
+        (rows.values, columns.astype(index), rows.indptr.astype(index)),
+        shape=(rows.n_rows, n_columns),
+    )
+    matrix.sort_indices()
+    same_row = np.diff(np.repeat(np.arange(rows.n_rows), np.diff(matrix.indptr))) == 0
+    repeated = np.flatnonzero(same_row & (np.diff(matrix.indices) == 0))
+    if repeated.size:
+        raise contents.error(
+            f"feature {matrix.indices[repeated[0]]} (counted from 0) has two values in the row",
+            line=_line_of(rows.lines, matrix.indptr, int(repeated[0])),
+            remedy="Keep one of them",
+        )
+    matrix.eliminate_zeros()
+    return matrix
+
+
+def _labels(rows: _Rows, columns, n_labels: int, names) -> Labels:
+    relevant = np.full(len(columns), State.RELEVANT, dtype=np.int8)
+    entries = sparse.csr_array(
+        (relevant, columns, rows.label_indptr), shape=(rows.n_rows, n_labels)
+    )
+    # a label that is listed twice is still one label
+    entries.sum_duplicates()
+    entries.data[:] = State.RELEVANT
+    return Labels(entries, State.IRRELEVANT, names=names)

@@ -1,0 +1,192 @@
+"""CSV and Parquet tables: labels in columns of their own or in a long table, text as TF-IDF."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+from scipy import sparse
+from sklearn.feature_extraction.text import TfidfVectorizer
+
+from labelgap._extras import require
+from labelgap.data._dataset import Dataset
+from labelgap.data._errors import DataFormatError
+from labelgap.labels import Labels
+
+
+def read_table(
+    source: Any,
+    *,
+    label_columns: Sequence[str] | None = None,
+    label_table: Any = None,
+    item: str | None = None,
+    label: str = "label",
+    value: str | None = None,
+    unstated: Literal["irrelevant", "unknown", "ambiguous"] = "irrelevant",
+    text: str | None = None,
+    tfidf: Mapping[str, Any] | None = None,
+    drop: Sequence[str] = (),
+    train: Any = None,
+) -> Dataset:
+    """Read features and labels from CSV or Parquet files or from frames.
+
+    Parameters
+    ----------
+    source : path, pandas or polars frame
+        One row per item. Files are told apart by their names (``.parquet``, else CSV).
+    label_columns : sequence of str, optional
+        The columns of `source` that are labels: 1, 0 and empty for unknown.
+    label_table : path or frame, optional
+        Instead of label columns: a long table with one (item, label) pair per line.
+    item : str, optional
+        The column that identifies an item, in `source` and in `label_table`.
+    label, value : str
+        The columns of `label_table` with the label and, optionally, whether it is relevant (1, 0,
+        empty for unknown); without `value` every pair is relevant.
+    unstated : {"irrelevant", "unknown", "ambiguous"}
+        What a pair that is not in `label_table` means; for label columns "ambiguous" says that a
+        zero may be a label nobody looked for, and "unknown" does not apply.
+    text : str, optional
+        A column of text, turned into TF-IDF columns named ``column:term``.
+    tfidf : mapping, optional
+        Parameters for :class:`sklearn.feature_extraction.text.TfidfVectorizer`.
+    drop : sequence of str
+        Columns that are neither features nor labels.
+    train : int or bool array, optional
+        The training rows. Vocabulary and term weights come from these rows alone, and the data
+        set gets the corresponding split.
+
+    Returns
+    -------
+    Dataset
+        ``X`` is sparse when there is text. Empty cells of features are NaN.
+    """
+    if (label_columns is None) == (label_table is None):
+        raise ValueError("give either label_columns or label_table, and not both")
+    if tfidf is not None and text is None:
+        raise ValueError("tfidf is given without text: name the column of text")
+    frame, file = _frame(source)
+    split = _split(train, len(frame))
+    if label_columns is not None:
+        Y = _wide_labels(frame, file, label_columns, unstated)
+    else:
+        Y = _long_labels(frame, file, label_table, item, label, value, unstated)
+    taken = {*drop, *(label_columns or ()), *([text] if text else ()), *([item] if item else ())}
+    _require_columns(frame, file, taken)
+    columns = [name for name in frame.columns if name not in taken]
+    X, names = _numbers(frame, file, columns), [str(name) for name in columns]
+    if text is not None:
+        rows = np.arange(len(frame)) if split is None else split[0]
+        words, terms = _words(frame[text], rows, tfidf or {})
+        X = words if not columns else sparse.hstack([sparse.csr_array(X), words], format="csr")
+        names += [f"{text}:{term}" for term in terms]
+    train, test = split or (None, None)
+    return Dataset(Path(file).stem, X, Y, np.array(names, dtype=object), train, test)
+
+
+def _frame(source: Any) -> tuple[Any, str]:
+    pandas = require("pandas", extra="frames", purpose="read_table")
+    if isinstance(source, pandas.DataFrame):
+        return source.reset_index(drop=True), "frame"
+    if hasattr(source, "to_pandas"):
+        return source.to_pandas(), "frame"
+    if not isinstance(source, (str, os.PathLike)):
+        raise TypeError(f"a table is a path or a frame, not {type(source).__name__}")
+    path = Path(source)
+    try:
+        if path.suffix.lower() in (".parquet", ".pq"):
+            return pandas.read_parquet(path), str(path)
+        return pandas.read_csv(path), str(path)
+    except FileNotFoundError:
+        raise
+    except (ValueError, OSError) as error:
+        raise DataFormatError(
+            f"cannot read the table ({error})".replace("\n", " "),
+            file=str(path),
+            remedy="Check that it is comma-separated text with a line of names, or Parquet",
+        ) from error
+
+
+def _require_columns(frame: Any, file: str, names: Any) -> None:
+    for name in names:
+        if name not in frame.columns:
+            raise DataFormatError(
+                f"there is no column {name!r}",
+                file=file,
+                line=1,
+                remedy=f"The columns are {', '.join(map(str, frame.columns[:20]))}",
+            )
+
+
+def _wide_labels(frame: Any, file: str, label_columns: Sequence[str], unstated) -> Labels:
+    if unstated not in ("irrelevant", "ambiguous"):
+        raise ValueError(
+            f"unstated={unstated!r} with label columns: use 'irrelevant' or 'ambiguous', and leave "
+            "the cells of unknown labels empty"
+        )
+    _require_columns(frame, file, label_columns)
+    return Labels.from_frame(frame[list(label_columns)], zeros=unstated)
+
+
+def _long_labels(frame, file, label_table, item, label, value, unstated) -> Labels:
+    if item is None:
+        raise ValueError("item is missing: name the column that identifies an item in both tables")
+    pairs, pairs_file = _frame(label_table)
+    _require_columns(frame, file, [item])
+    _require_columns(pairs, pairs_file, [item, label, *([value] if value else ())])
+    items = frame[item]
+    twice = items[items.duplicated()]
+    if len(twice):
+        raise DataFormatError(
+            f"item {twice.tolist()[0]!r} occurs twice",
+            file=file,
+            line=int(twice.index[0]) + 2,
+            remedy=f"Values of {item!r} must identify a row",
+        )
+    strangers = np.flatnonzero(~pairs[item].isin(items).to_numpy())
+    if strangers.size:
+        raise DataFormatError(
+            f"item {pairs[item].tolist()[strangers[0]]!r} is not in {file}",
+            file=pairs_file,
+            line=int(strangers[0]) + 2,
+            remedy="Remove the line or add the item",
+        )
+    return Labels.from_long(
+        pairs[item].to_numpy(),
+        pairs[label].to_numpy(),
+        None if value is None else pairs[value].to_numpy(),
+        item_order=items.to_numpy(),
+        unstated=unstated,
+    )
+
+
+def _numbers(frame: Any, file: str, columns: list) -> np.ndarray:
+    for name in columns:
+        column = frame[name]
+        if column.dtype.kind not in "biuf":
+            seen = column.dropna()
+            example = repr(seen.iloc[0]) if len(seen) else "nothing"
+            raise DataFormatError(
+                f"column {name!r} holds {example}, not numbers",
+                file=file,
+                line=int(seen.index[0]) + 2 if len(seen) else None,
+                remedy=f"Pass drop=[{name!r}], text={name!r} for TF-IDF, or encode it first",
+            )
+    return frame[columns].to_numpy(dtype=np.float64, na_value=np.nan)
+
+
+def _words(column: Any, rows: np.ndarray, options: Mapping[str, Any]) -> tuple[Any, np.ndarray]:
+    documents = column.fillna("").astype(str).to_numpy(dtype=object)
+    vectorizer = TfidfVectorizer(**options).fit(documents[rows])
+    return sparse.csr_array(vectorizer.transform(documents)), vectorizer.get_feature_names_out()
+
+
+def _split(train: Any, n_rows: int) -> tuple[np.ndarray, np.ndarray] | None:
+    if train is None:
+        return None
+    chosen = np.zeros(n_rows, dtype=bool)
+    chosen[np.asarray(train)] = True
+    return np.flatnonzero(chosen), np.flatnonzero(~chosen)

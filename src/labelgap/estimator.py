@@ -1,0 +1,131 @@
+"""The contract of every estimator: what comes in, what comes out, in which shape."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import numpy as np
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils import get_tags
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from labelgap import metrics
+from labelgap.labels import Labels
+from labelgap.labels._states import ZerosName
+from labelgap.targets import Target, read_target
+
+__all__ = ["LabelGapClassifier"]
+
+
+class LabelGapClassifier(ClassifierMixin, BaseEstimator):
+    """Base of all classifiers: validates once, hands arrays to the model, shapes the results.
+
+    A subclass writes three methods on validated input:
+
+    - ``_fit(X, labels)``: learn, from ``X`` (dense or CSR) and :class:`labelgap.Labels`;
+    - ``_decision_function(X)``: scores of shape (n_rows, n_labels), larger is more relevant;
+    - ``_predict_proba(X)``: probabilities of shape (n_rows, n_labels).
+
+    It declares the valid values of its parameters in ``_parameter_constraints``, in scikit-learn's
+    notation; ``fit`` checks them.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_labels,)
+        Label names, or positions when the labels have none.
+    target_ : Target
+        Whether the target was a label matrix or a vector of classes.
+    n_features_in_, feature_names_in_
+        As everywhere in scikit-learn.
+    """
+
+    _sparse_format: str | None = "csr"
+    _allow_missing_features = False
+    _zeros: ZerosName = "irrelevant"
+    _parameter_constraints: ClassVar[dict[str, list]] = {}
+
+    def fit(self, X: Any, Y: Any = None) -> LabelGapClassifier:
+        """Learn from rows of features and their labels.
+
+        Parameters
+        ----------
+        X : array, frame or sparse matrix of shape (n_rows, n_features)
+        Y : anything :func:`labelgap.as_labels` accepts, or a vector of classes
+            Unknown entries are never read.
+        """
+        self._validate_params()
+        X, labels = self._validate_fit(X, Y)
+        self._fit(X, labels)
+        return self
+
+    def decision_function(self, X: Any) -> np.ndarray:
+        """Scores of shape (n_rows, n_labels): the larger, the more relevant."""
+        scores = self._decision_function(self._validate_predict(X))
+        return self.target_.scores(scores)
+
+    def predict_proba(self, X: Any) -> np.ndarray:
+        """Probability that each label is relevant, of shape (n_rows, n_labels)."""
+        probabilities = self._predict_proba(self._validate_predict(X))
+        return self.target_.probabilities(probabilities)
+
+    def predict(self, X: Any) -> np.ndarray:
+        """Labels of 0 and 1, of shape (n_rows, n_labels); classes for a vector target."""
+        probabilities = self._predict_proba(self._validate_predict(X))
+        return self.target_.decide(probabilities)
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """Average precision per row over the observed entries; accuracy for a vector target.
+
+        ``sample_weight`` is accepted for vector targets only.
+        """
+        check_is_fitted(self)
+        if self.target_.kind != "multilabel":
+            return super().score(X, y, sample_weight)
+        if sample_weight is not None:
+            raise ValueError("sample_weight is not defined for the average precision of labels")
+        return metrics.average_precision(y, self.decision_function(X))
+
+    def _validate_fit(self, X: Any, Y: Any, *, classes: Any = None) -> tuple[Any, Labels]:
+        X = self._validate_features(X, reset=True)
+        if Y is None:
+            raise ValueError(
+                f"{type(self).__name__} requires y to be passed, but the target y is None: give a "
+                "label matrix (rows x labels) or a vector of classes"
+            )
+        labels, target = read_target(Y, n_rows=X.shape[0], zeros=self._zeros, classes=classes)
+        self.target_: Target = target
+        self.classes_ = target.classes
+        return X, labels
+
+    def _validate_predict(self, X: Any) -> Any:
+        check_is_fitted(self)
+        return self._validate_features(X, reset=False)
+
+    def _validate_features(self, X: Any, *, reset: bool) -> Any:
+        """What the tags say is accepted, which is what scikit-learn's tools go by."""
+        accepted = get_tags(self).input_tags
+        return validate_data(
+            self,
+            X,
+            reset=reset,
+            accept_sparse=self._sparse_format if accepted.sparse else False,
+            dtype=[np.float64, np.float32],
+            ensure_all_finite="allow-nan" if accepted.allow_nan else True,
+        )
+
+    def _fit(self, X: Any, labels: Labels) -> None:
+        raise NotImplementedError(f"{type(self).__name__} must implement _fit")
+
+    def _decision_function(self, X: Any) -> np.ndarray:
+        raise NotImplementedError(f"{type(self).__name__} must implement _decision_function")
+
+    def _predict_proba(self, X: Any) -> np.ndarray:
+        raise NotImplementedError(f"{type(self).__name__} must implement _predict_proba")
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.multi_label = True
+        tags.target_tags.multi_output = True
+        tags.input_tags.sparse = self._sparse_format is not None
+        tags.input_tags.allow_nan = self._allow_missing_features
+        return tags

@@ -1,0 +1,25 @@
+"""Generators: data with known truth for every way in which labels can be incomplete."""
+
+from labelgap.generators._generated import Generated
+from labelgap.generators._low_rank import make_low_rank, make_positive_only
+from labelgap.generators._topics import make_topics
+from labelgap.generators._unseen import make_unseen
+from labelgap.generators._views import make_views
+
+GENERATORS = {
+    "low-rank": make_low_rank,
+    "topics": make_topics,
+    "positive-only": make_positive_only,
+    "views": make_views,
+    "unseen": make_unseen,
+}
+
+__all__ = [
+    "GENERATORS",
+    "Generated",
+    "make_low_rank",
+    "make_positive_only",
+    "make_topics",
+    "make_unseen",
+    "make_views",
+]

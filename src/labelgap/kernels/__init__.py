@@ -1,0 +1,1 @@
+"""Pure functions of arrays: no state, no printing, random generators passed in."""

@@ -1,0 +1,119 @@
+"""Row-local formulas of the gamma-Poisson topic model, and its closed-form prediction."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numba import njit, prange
+
+from labelgap.kernels.polya_gamma import unit_mean
+
+
+@njit(cache=True)
+def softplus(x):
+    """log(1 + exp(x))."""
+    return x + math.log1p(math.exp(-x)) if x > 0 else math.log1p(math.exp(x))
+
+
+@njit(cache=True)
+def logistic(x):
+    """1 / (1 + exp(-x))."""
+    if x >= 0:
+        return 1.0 / (1.0 + math.exp(-x))
+    e = math.exp(x)
+    return e / (1.0 + e)
+
+
+@njit(cache=True, parallel=True)
+def topic_weights(psi, log_exposure, counts, r, weights, term):
+    """Most probable topic weights of each row and the rows' share of the log posterior.
+
+    u = (r + m) q / s with q = logistic(psi + log s); the share of row n is
+    sum_k r (log(r + m) - log(1 + s exp(psi))) - (r + m) - log Gamma(r). A topic with s = 0
+    (none of its labels observed in the row) has no data: u stays at its prior mode r exp(psi).
+    """
+    n_rows, n_topics = psi.shape
+    for n in prange(n_rows):
+        total = 0.0
+        for k in range(n_topics):
+            shape = r[k] + counts[n, k]
+            x = psi[n, k] + log_exposure[n, k]
+            if log_exposure[n, k] == -math.inf:
+                weights[n, k] = shape * math.exp(min(psi[n, k], 700.0))
+            else:
+                weights[n, k] = shape * logistic(x) * math.exp(-log_exposure[n, k])
+            total += r[k] * (math.log(shape) - softplus(x)) - shape - math.lgamma(r[k])
+        term[n] = total
+
+
+@njit(cache=True, parallel=True)
+def regression_terms(psi, log_exposure, counts, r, spread, residual, omega):
+    """Polya-Gamma means and residuals of the negative-binomial regression of the counts.
+
+    With x = psi + log s: omega = (m + r) tanh(z/2) / (2 z), z = sqrt(x^2 + spread), and the
+    residual kappa - omega x, kappa = (m - r) / 2. Both are zero where s = 0.
+    """
+    n_rows, n_topics = psi.shape
+    for n in prange(n_rows):
+        for k in range(n_topics):
+            if log_exposure[n, k] == -math.inf:
+                residual[n, k] = 0
+                omega[n, k] = 0
+                continue
+            x = psi[n, k] + log_exposure[n, k]
+            z = abs(x) if spread.size == 0 else math.sqrt(x * x + spread[n, k])
+            omega[n, k] = (counts[n, k] + r[k]) * unit_mean(z)
+            residual[n, k] = 0.5 * (counts[n, k] - r[k]) - omega[n, k] * x
+
+
+@njit(cache=True, parallel=True, fastmath={"reassoc", "contract"})
+def _equal_shape_rates(growth, topics, r, out):
+    """sum_k r log(1 + V_lk g_nk): one logarithm for many factors, since r is common."""
+    n_rows, n_topics = growth.shape
+    for n in prange(n_rows):
+        for label in range(topics.shape[0]):
+            total = 0.0
+            product = 1.0
+            for k in range(n_topics):
+                product *= 1.0 + topics[label, k] * growth[n, k]
+                if product > 1e100:
+                    total += math.log(product)
+                    product = 1.0
+            if total == 0.0 and product < 1.5:
+                # few and small factors: log1p of the summed excess keeps the digits
+                excess = 0.0
+                for k in range(n_topics):
+                    excess += math.log1p(topics[label, k] * growth[n, k])
+                out[n, label] = r * excess
+            else:
+                out[n, label] = r * (total + math.log(product))
+
+
+@njit(cache=True, parallel=True)
+def _general_rates(growth, topics, r, out):
+    n_rows, n_topics = growth.shape
+    for n in prange(n_rows):
+        for label in range(topics.shape[0]):
+            total = 0.0
+            for k in range(n_topics):
+                total += r[k] * math.log1p(topics[label, k] * growth[n, k])
+            out[n, label] = total
+
+
+def surprise_rates(psi: np.ndarray, topics: np.ndarray, r: np.ndarray) -> np.ndarray:
+    """-log P(y_l = 0 | x) = sum_k r_k log(1 + V_lk exp(psi_k)), topic weights integrated out.
+
+    Parameters
+    ----------
+    psi : array of shape (n_rows, n_topics)
+    topics : array of shape (n_labels, n_topics)
+    r : array of shape (n_topics,)
+    """
+    growth = np.exp(np.minimum(psi, 80.0 if psi.dtype == np.float32 else 300.0))
+    out = np.empty((psi.shape[0], topics.shape[0]), dtype=np.float64)
+    if np.all(r == r[0]):
+        _equal_shape_rates(growth, topics, float(r[0]), out)
+    else:
+        _general_rates(growth, topics, r, out)
+    return out

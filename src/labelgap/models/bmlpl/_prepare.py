@@ -1,0 +1,63 @@
+"""Blocks of the model from rows of features and labels, and what a start must know of them."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy import sparse
+
+from labelgap.fitting import Rows
+from labelgap.kernels.counts import prepare_positives
+from labelgap.kernels.products import prepare_features
+from labelgap.labels import Labels
+from labelgap.models.bmlpl._mask import prepare_mask
+from labelgap.models.bmlpl._model import Block
+
+
+class Survey(NamedTuple):
+    """Sums over rows before a fit."""
+
+    n_rows: int
+    label_counts: np.ndarray
+    squared_norm: float
+    n_unknown: int
+    n_not_finite: int
+
+
+def survey_block(block: tuple[Any, Labels], local: Any, argument: Any) -> Survey:
+    """Counts and scale of some rows, for :meth:`labelgap.fitting.Rows.total`."""
+    X, labels = block
+    values = X.data if sparse.issparse(X) else X
+    observed = labels.n_observed(ambiguous=True)
+    return Survey(
+        n_rows=labels.n_rows,
+        label_counts=np.asarray(labels.n_positives(axis=0), dtype=np.float64),
+        squared_norm=float(np.square(values, dtype=np.float64).sum()),
+        n_unknown=labels.n_rows * labels.n_labels - observed,
+        n_not_finite=int(np.count_nonzero(~np.isfinite(values))),
+    )
+
+
+def survey(rows: Rows) -> Survey:
+    return rows.total(survey_block, None)
+
+
+def prepare_block(
+    active: np.ndarray | None, use_mask: bool, dtype: Any, index: int, X: Any, labels: Labels
+) -> Block:
+    """One block: features ready for products, positives in both directions, and the mask.
+
+    ``active`` are the columns of the labels that take part; None for all.
+    """
+    if active is not None:
+        labels = labels[:, active]
+    X = X.astype(dtype, copy=False)
+    mask = prepare_mask(labels, dtype) if use_mask else None
+    return Block(index, prepare_features(X), prepare_positives(labels.positives()), mask)
+
+
+def block_maker(active: np.ndarray | None, use_mask: bool, dtype: Any) -> Any:
+    """:func:`prepare_block` with everything but the rows settled; can be sent elsewhere."""
+    return partial(prepare_block, active, use_mask, dtype)

@@ -1,0 +1,52 @@
+"""Topics on the simplex: the closed form, and the root that replaces it under a mask."""
+
+from __future__ import annotations
+
+import numpy as np
+
+
+def constrained_topics(
+    counts: np.ndarray, exposed: np.ndarray | None, eta: float, n_empty: int
+) -> np.ndarray:
+    """v_lk = (m_lk + eta - 1) / (c_lk + mu_k), with mu_k such that every topic sums to one.
+
+    Without a mask c is the same for all labels of a topic and the formula is a normalisation.
+    ``n_empty`` labels without any positive have been left out; each takes (eta - 1) of the total.
+    Under a mask and with eta = 1 a label without counts stays at zero, although mass on a label
+    that is hardly ever observed could raise the objective: it would only rescale the topic.
+
+    Parameters
+    ----------
+    counts : array of shape (n_labels, n_topics)
+    exposed : array of shape (n_labels, n_topics) or None
+    eta : float, at least 1
+    n_empty : int
+    """
+    mass = counts + (eta - 1) if eta > 1 else counts
+    total = mass.sum(axis=0) + n_empty * (eta - 1)
+    if exposed is None:
+        return mass / np.maximum(total, 1e-300)
+    return _solve_multipliers(mass, exposed, total)
+
+
+def _solve_multipliers(mass: np.ndarray, exposed: np.ndarray, total: np.ndarray) -> np.ndarray:
+    """Newton steps on the decreasing convex function sum_l mass / (exposed + mu) = 1.
+
+    The search runs over mu above -min(exposed at positive mass), where the sum is positive and
+    decreasing; started left of the root, Newton on a convex decreasing function never overshoots.
+    """
+    held = mass > 0
+    bound = np.where(held, exposed, np.inf).min(axis=0)
+    # the label with the smallest exposure alone reaches a sum of one at this multiplier
+    smallest = np.where(held & (exposed <= bound), mass, 0).max(axis=0)
+    offset = np.maximum(smallest, 1e-12 * np.maximum(total, 1e-300))
+    shifted = np.where(held, exposed - bound, np.inf)
+    for _ in range(100):
+        share = np.where(held, mass / (shifted + offset), 0)
+        excess = share.sum(axis=0) - 1
+        slope = np.where(held, share / (shifted + offset), 0).sum(axis=0)
+        change = np.divide(excess, slope, out=np.zeros_like(excess), where=slope > 0)
+        offset = np.maximum(offset + change, 1e-300)
+        if (np.abs(excess) < 1e-12).all():
+            break
+    return np.where(held, mass / (shifted + offset), 0).astype(mass.dtype)

@@ -1,0 +1,272 @@
+"""Splits that keep the share of every label, for sparse and incomplete labels.
+
+References
+----------
+.. [1] K. Sechidis, G. Tsoumakas and I. Vlahavas. On the stratification of multi-label data.
+   ECML PKDD, 2011.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from numbers import Integral
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+from sklearn.model_selection import BaseCrossValidator
+from sklearn.utils import _safe_indexing
+from sklearn.utils.validation import _num_samples
+
+from labelgap.kernels.stratification import assign_folds, refine_folds
+from labelgap.labels import Labels, as_labels
+
+__all__ = ["IterativeStratification", "stratified_folds", "stratified_train_test_split"]
+
+# How much one row too many counts, relative to the labels of an average row. A light weight lets
+# rows move freely while the labels are evened out; the last pass then settles the sizes.
+_SIZE_WEIGHT = 0.1
+_LAST_SIZE_WEIGHT = 1.0
+
+
+def stratified_folds(
+    y: Any,
+    shares: Any,
+    *,
+    shuffle: bool = True,
+    n_refinements: int = 10,
+    random_state: Any = None,
+) -> np.ndarray:
+    """Divide rows into folds that each get their share of the rows and of every label.
+
+    Iterative stratification [1]_ places the rows of the label with the fewest unplaced rows
+    first, each in the fold that lacks that label most. It leaves frequent labels to chance, so
+    its result is refined: passes over the rows move single rows to another fold wherever that
+    lowers the chi-square distance of the folds' label counts and sizes from their shares.
+
+    Parameters
+    ----------
+    y : Labels or anything :func:`labelgap.as_labels` takes
+        Only relevant entries count; unknown entries and ambiguous zeros do not.
+    shares : array of shape (n_folds,)
+        Wanted share of rows per fold, summing to one.
+    shuffle : bool
+        Whether the order of rows and ties are random. Otherwise the result depends on the order
+        of rows and labels alone.
+    n_refinements : int
+        Passes of refinement; 0 gives the published algorithm.
+    random_state : int, Generator or None
+
+    Returns
+    -------
+    folds : int array of shape (n_rows,)
+        The fold of each row.
+    """
+    _check_refinements(n_refinements)
+    shares = np.asarray(shares, dtype=np.float64)
+    if shares.ndim != 1 or (shares <= 0).any() or not np.isclose(shares.sum(), 1.0):
+        raise ValueError(f"shares must be positive and sum to one, got {shares}")
+    # a label nobody looked at is no reason to warn here: there is nothing to stratify in it
+    positives = (y if isinstance(y, Labels) else as_labels(y)).positives()
+    n_rows, n_labels = positives.shape
+    if shuffle:
+        rng = np.random.default_rng(random_state)
+        order, label_rank = rng.permutation(n_rows), rng.permutation(n_labels)
+        tie_breaks = rng.random(n_rows)
+    else:
+        order, label_rank, tie_breaks = np.arange(n_rows), np.arange(n_labels), np.zeros(n_rows)
+    folds = np.empty(n_rows, dtype=np.int64)
+    folds[order] = _assign(positives[order], shares, label_rank, tie_breaks, n_refinements)
+    return folds
+
+
+def _assign(positives: sparse.csr_array, shares, label_rank, tie_breaks, n_refinements):
+    by_row = positives.indptr, positives.indices
+    columns = positives.tocsc()
+    folds = assign_folds(*by_row, columns.indptr, columns.indices, shares, label_rank, tie_breaks)
+    if n_refinements == 0:
+        return folds
+    totals = np.diff(columns.indptr).astype(np.float64)
+    weights = np.full(n_refinements, _SIZE_WEIGHT)
+    weights[-1] = _LAST_SIZE_WEIGHT
+    # averaged over rows, the labels of a row weigh sum_l 1 / total_l = (labels in use) / n_rows
+    weights *= max(np.count_nonzero(totals), 1) / folds.size
+    return refine_folds(*by_row, totals, shares, folds, weights)
+
+
+class IterativeStratification(BaseCrossValidator):
+    """K folds in which every label has nearly the same share of relevant rows.
+
+    A drop-in ``cv=`` for scikit-learn that takes labels with gaps and sparse labels without
+    making them dense. Rows without a relevant label are spread evenly as well.
+
+    Parameters
+    ----------
+    n_splits : int, default=5
+    shuffle : bool, default=False
+        Whether the order of rows and ties are random; otherwise equal input gives equal folds.
+    random_state : int, Generator or None, default=None
+        Used only with ``shuffle=True``.
+    n_refinements : int, default=10
+        Passes that even out what iterative stratification [1]_ leaves uneven; 0 gives the
+        published algorithm.
+
+    Notes
+    -----
+    Fold sizes are balanced together with the labels: they may differ by more than one row where
+    the labels require it.
+
+    References
+    ----------
+    .. [1] K. Sechidis, G. Tsoumakas and I. Vlahavas. On the stratification of multi-label data.
+       ECML PKDD, 2011.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from labelgap.splits import IterativeStratification
+    >>> Y = np.array([[1, 0], [1, 0], [np.nan, 1], [0, 1]])
+    >>> [test.tolist() for _, test in IterativeStratification(2).split(np.zeros((4, 1)), Y)]
+    [[0, 2], [1, 3]]
+    """
+
+    def __init__(
+        self,
+        n_splits: int = 5,
+        *,
+        shuffle: bool = False,
+        random_state: Any = None,
+        n_refinements: int = 10,
+    ) -> None:
+        self.n_splits = n_splits
+        self.shuffle = shuffle
+        self.random_state = random_state
+        self.n_refinements = n_refinements
+
+    def get_n_splits(self, X: Any = None, y: Any = None, groups: Any = None) -> int:
+        """Number of folds."""
+        return self.n_splits
+
+    def split(
+        self, X: Any, y: Any = None, groups: Any = None
+    ) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+        """Yield the train and test row indices of each fold.
+
+        Parameters
+        ----------
+        X : array-like with n_rows rows
+        y : Labels or anything :func:`labelgap.as_labels` takes
+        groups : None
+            Rows cannot be kept together in groups.
+        """
+        folds = self._folds(X, y, groups)
+        for fold in range(self.n_splits):
+            test = folds == fold
+            yield np.flatnonzero(~test), np.flatnonzero(test)
+
+    def _folds(self, X, y, groups) -> np.ndarray:
+        if not isinstance(self.n_splits, Integral) or self.n_splits < 2:
+            raise ValueError(f"n_splits must be an integer of at least 2, got {self.n_splits!r}")
+        if not self.shuffle and self.random_state is not None:
+            raise ValueError("random_state has no effect without shuffle: set shuffle=True")
+        if y is None:
+            raise ValueError("y is needed to stratify: call split(X, y), or use KFold")
+        if groups is not None:
+            raise ValueError("groups cannot be kept together here: use GroupKFold, or groups=None")
+        n_rows = _check_rows(X, y)
+        if self.n_splits > n_rows:
+            raise ValueError(f"n_splits={self.n_splits} is more than the {n_rows} rows: lower it")
+        return stratified_folds(
+            y,
+            np.full(self.n_splits, 1 / self.n_splits),
+            shuffle=self.shuffle,
+            n_refinements=self.n_refinements,
+            random_state=self.random_state,
+        )
+
+
+def stratified_train_test_split(
+    X: Any,
+    y: Any,
+    *arrays: Any,
+    test_size: float | int | None = None,
+    train_size: float | int | None = None,
+    random_state: Any = None,
+    n_refinements: int = 10,
+) -> list:
+    """Split rows into two parts with nearly the same share of every label.
+
+    Like :func:`sklearn.model_selection.train_test_split`, but stratified by all labels at once
+    with :func:`stratified_folds`; sizes are met up to a few rows, as the labels require.
+
+    Parameters
+    ----------
+    X : array-like with n_rows rows
+    y : Labels or anything :func:`labelgap.as_labels` takes
+    *arrays : further array-likes with n_rows rows
+    test_size, train_size : share in (0, 1), or number of rows, or None
+        0.25 of the rows are test rows when both are None; given both, they must make up all rows.
+    random_state : int, Generator or None
+    n_refinements : int
+
+    Returns
+    -------
+    list
+        ``[X_train, X_test, y_train, y_test, ...]``, each of the type that went in.
+    """
+    n_rows = _check_rows(X, y)
+    for position, array in enumerate(arrays):
+        if _num_samples(array) != n_rows:
+            raise ValueError(f"arrays[{position}] has {_num_samples(array)} rows, X has {n_rows}")
+    test_share = _test_share(n_rows, test_size, train_size)
+    folds = stratified_folds(
+        y,
+        [1 - test_share, test_share],
+        n_refinements=n_refinements,
+        random_state=random_state,
+    )
+    train, test = np.flatnonzero(folds == 0), np.flatnonzero(folds == 1)
+    if not (train.size and test.size):
+        raise ValueError(
+            f"test_size={test_size} leaves one part of the {n_rows} rows empty: choose another"
+        )
+    return [_safe_indexing(array, rows) for array in (X, y, *arrays) for rows in (train, test)]
+
+
+def _test_share(n_rows: int, test_size, train_size) -> float:
+    test = _as_share("test_size", test_size, n_rows)
+    train = _as_share("train_size", train_size, n_rows)
+    if test is None:
+        return 0.25 if train is None else 1 - train
+    if train is not None and abs(test + train - 1) > 1e-9:
+        raise ValueError(
+            f"test_size={test_size} and train_size={train_size} do not make up all {n_rows} rows: "
+            "give one of them"
+        )
+    return test
+
+
+def _as_share(argument: str, size, n_rows: int) -> float | None:
+    if size is None:
+        return None
+    is_count = isinstance(size, (int, np.integer)) and not isinstance(size, bool)
+    if is_count and 0 < size < n_rows:
+        return float(size / n_rows)
+    if isinstance(size, (float, np.floating)) and 0 < size < 1:
+        return float(size)
+    raise ValueError(
+        f"{argument}={size!r}: give a share between 0 and 1, or a number of rows between 1 and "
+        f"{n_rows - 1}"
+    )
+
+
+def _check_rows(X: Any, y: Any) -> int:
+    n_rows = _num_samples(y)
+    if X is not None and _num_samples(X) != n_rows:
+        raise ValueError(f"X has {_num_samples(X)} rows but y has {n_rows}: give the same rows")
+    return n_rows
+
+
+def _check_refinements(n_refinements: int) -> None:
+    if not isinstance(n_refinements, Integral) or n_refinements < 0:
+        raise ValueError(f"n_refinements must be an integer of at least 0, got {n_refinements!r}")

@@ -1,0 +1,133 @@
+"""What the user predicts: labels with gaps, or the classes of a single-label problem.
+
+Every estimator learns from :class:`labelgap.Labels`. A vector of classes is the special case of
+one label per class, exactly one of them relevant in each row; a vector of two classes is one
+label, relevant for the second class.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+from scipy import sparse
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import column_or_1d
+
+from labelgap.labels import Labels, as_labels
+from labelgap.labels._states import ZerosName
+
+
+@dataclass(frozen=True)
+class Target:
+    """The kind of target and the names of its columns.
+
+    Attributes
+    ----------
+    kind : {"multilabel", "multiclass", "binary"}
+    classes : ndarray
+        Label names (or positions) of a multi-label target, classes of the others.
+    """
+
+    kind: Literal["multilabel", "multiclass", "binary"]
+    classes: np.ndarray
+
+    def read(self, y: Any, *, n_rows: int | None = None, zeros: ZerosName = "irrelevant") -> Labels:
+        """Labels of further rows of the same target."""
+        if self.kind == "multilabel":
+            return as_labels(y, n_rows=n_rows, zeros=zeros)
+        y = _check_classes(y, n_rows)
+        codes = np.searchsorted(self.classes, y).clip(max=len(self.classes) - 1)
+        strange = np.flatnonzero(self.classes[codes] != y)
+        if strange.size:
+            raise ValueError(
+                f"y[{strange[0]}] = {y[strange[0]]!r} is not one of the classes {self.classes}"
+            )
+        rows, n_labels = np.arange(len(y)), len(self.classes)
+        if self.kind == "binary":
+            rows, codes, n_labels = rows[codes == 1], np.zeros((codes == 1).sum(), dtype=int), 1
+        ones = np.ones(len(rows), dtype=np.int8)
+        return Labels.from_sparse(sparse.csr_array((ones, (rows, codes)), shape=(len(y), n_labels)))
+
+    def scores(self, scores: np.ndarray) -> np.ndarray:
+        """Scores (n_rows, n_labels) in the shape that scikit-learn expects of the target."""
+        return scores[:, 0] if self.kind == "binary" else scores
+
+    def probabilities(self, probabilities: np.ndarray) -> np.ndarray:
+        """Probabilities of each label; of each class, with sum one, for a single label."""
+        if self.kind == "multilabel":
+            return probabilities
+        if self.kind == "binary":
+            return np.column_stack([1 - probabilities[:, 0], probabilities[:, 0]])
+        total = probabilities.sum(axis=1, keepdims=True)
+        uniform = np.full_like(probabilities, 1 / probabilities.shape[1])
+        return np.divide(probabilities, total, out=uniform, where=total > 0)
+
+    def decide(self, probabilities: np.ndarray, threshold: Any = 0.5) -> np.ndarray:
+        """Labels (n_rows, n_labels) of 0 and 1, or the class of each row.
+
+        ``probabilities`` are those of the labels, before :meth:`probabilities`; or any scores,
+        with the threshold that belongs to them.
+        """
+        if self.kind == "multilabel":
+            return (probabilities > threshold).astype(np.int64)
+        if self.kind == "binary":
+            return self.classes[(probabilities[:, 0] > threshold).astype(np.intp)]
+        return self.classes[probabilities.argmax(axis=1)]
+
+
+def read_target(
+    y: Any,
+    *,
+    n_rows: int | None = None,
+    zeros: ZerosName = "irrelevant",
+    classes: Any = None,
+) -> tuple[Labels, Target]:
+    """Labels and the kind of target, from any encoding of either.
+
+    ``classes`` lists all classes of a vector that may lack some of them, as the first mini-batch
+    of a stream may.
+    """
+    if _is_vector(y):
+        vector = _check_classes(y, n_rows)
+        found = np.unique(vector if classes is None else classes)
+        if len(found) == 1:
+            raise ValueError(f"y has only one class, {found[0]!r}: there is nothing to learn")
+        target = Target("binary" if len(found) == 2 else "multiclass", found)
+        return target.read(vector), target
+    labels = as_labels(y, n_rows=n_rows, zeros=zeros)
+    classes = np.arange(labels.n_labels) if labels.names is None else labels.names
+    return labels, Target("multilabel", classes)
+
+
+def _is_vector(y: Any) -> bool:
+    if y is None or isinstance(y, Labels) or sparse.issparse(y):
+        return False
+    if hasattr(y, "columns") or hasattr(y, "column_names"):
+        return False
+    if isinstance(y, (list, tuple)):
+        return len(y) > 0 and np.isscalar(y[0])
+    values = y if hasattr(y, "shape") else np.asarray(y)
+    if len(values.shape) != 1:
+        return False
+    # a column of tag sets is a label matrix in another coding
+    return len(values) == 0 or not isinstance(
+        next(iter(values)), (set, frozenset, list, tuple, np.ndarray)
+    )
+
+
+def _check_classes(y: Any, n_rows: int | None) -> np.ndarray:
+    y = column_or_1d(y)
+    if y.dtype.kind == "f" and not np.isfinite(y).all():
+        what = "NaN" if np.isnan(y).any() else "infinity"
+        raise ValueError(
+            f"Input y contains {what}: a vector of classes must be complete; give one label with "
+            "gaps as a matrix with one column, y.reshape(-1, 1)"
+        )
+    check_classification_targets(y)
+    if n_rows is not None and len(y) != n_rows:
+        raise ValueError(
+            f"X and y have inconsistent numbers of samples: X has {n_rows} rows, y has {len(y)}"
+        )
+    return y

@@ -1,0 +1,143 @@
+"""Kernel ridge regression of each label on the rows in which it is known."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from numbers import Real
+from typing import Any, ClassVar
+
+import numpy as np
+from scipy.linalg import LinAlgError, cho_factor, cho_solve
+from scipy.linalg.lapack import dpotri
+from scipy.special import expit
+from sklearn.metrics import pairwise_distances_chunked
+from sklearn.metrics.pairwise import pairwise_kernels
+from sklearn.utils import gen_batches
+from sklearn.utils._param_validation import Interval, StrOptions
+
+from labelgap.estimator import LabelGapClassifier
+from labelgap.labels import Labels
+from labelgap.yardsticks._calibration import fit_sigmoid
+from labelgap.yardsticks._groups import same_rows
+from labelgap.yardsticks._label_prior import observed_frequency
+
+_BLOCK_CELLS = 2**24
+
+
+class KernelRidgePerLabel(LabelGapClassifier):
+    """Kernel ridge regression per label, each on the rows in which the label is known.
+
+    For label j with known rows S_j and smoothed frequency p_j (see :class:`LabelPrior`), the
+    coefficients solve
+
+        (K[S_j, S_j] + alpha I) c_j = y_j[S_j] - p_j,      f_j(x) = p_j + k(x, S_j) c_j.
+
+    Labels that are known in the same rows share one Cholesky factor, so complete labels cost one
+    factorisation for all. Probabilities are ``sigmoid(slope * f_j(x) + offset)``; the two numbers
+    are the same for all labels, which keeps the order of the labels, and are fitted (after Platt)
+    to the leave-one-out predictions at the observed entries, which ridge regression gives in
+    closed form: f_-i(x_i) = y_i - c_i / [(K + alpha I)^-1]_ii, with p_j held fixed.
+
+    Parameters
+    ----------
+    alpha : float, default=1.0
+        Strength of the ridge penalty.
+    kernel : {"rbf", "linear"} or callable, default="rbf"
+        A callable takes two rows and returns a number.
+    gamma : float, default=None
+        exp(-gamma * distance^2); by default 1 / (2 * width^2), the width being the mean distance
+        between two different training rows. For ``kernel="rbf"`` only.
+
+    Attributes
+    ----------
+    dual_coef_ : ndarray of shape (n_rows, n_labels)
+        Zero where the label is unknown.
+    frequency_ : ndarray of shape (n_labels,)
+    gamma_ : float
+        Only for ``kernel="rbf"``.
+    slope_, offset_ : float
+        Of the sigmoid.
+
+    Notes
+    -----
+    The kernel matrix of the training rows takes n_rows^2 numbers of memory.
+    """
+
+    _parameter_constraints: ClassVar = {
+        "alpha": [Interval(Real, 0, None, closed="neither")],
+        "kernel": [StrOptions({"rbf", "linear"}), callable],
+        "gamma": [Interval(Real, 0, None, closed="neither"), None],
+    }
+
+    def __init__(
+        self, alpha: float = 1.0, *, kernel: Any = "rbf", gamma: float | None = None
+    ) -> None:
+        self.alpha = alpha
+        self.kernel = kernel
+        self.gamma = gamma
+
+    def _fit(self, X: Any, labels: Labels) -> None:
+        if self.gamma is not None and self.kernel != "rbf":
+            raise ValueError(f"gamma={self.gamma!r} is of use for kernel='rbf' only: leave it out")
+        self._rows = X.astype(np.float64)
+        self.__dict__.pop("gamma_", None)
+        if self.kernel == "rbf":
+            self.gamma_ = _gamma_of_mean_distance(self._rows) if self.gamma is None else self.gamma
+        self.frequency_ = observed_frequency(labels)
+        self.dual_coef_ = np.zeros(labels.shape)
+        kernel = self._kernel_to_rows(self._rows)
+        held_out, values = [], []
+        known = np.flatnonzero(labels.n_observed(axis=0, ambiguous=True))
+        for rows, group in same_rows(labels, known):
+            target = np.column_stack([labels.column(label)[1] for label in group])
+            residual = target - self.frequency_[group]
+            solution, left_out = _solve(kernel, rows, residual, self.alpha)
+            where = slice(None) if rows is None else rows[:, None]
+            self.dual_coef_[where, group] = solution
+            held_out.append((left_out + self.frequency_[group]).ravel())
+            values.append(target.ravel())
+        self.slope_, self.offset_ = fit_sigmoid(np.concatenate(held_out), np.concatenate(values))
+
+    def _decision_function(self, X: Any) -> np.ndarray:
+        X = X.astype(np.float64)
+        scores = np.empty((X.shape[0], self.dual_coef_.shape[1]))
+        for batch in self._batches(X.shape[0]):
+            scores[batch] = self._kernel_to_rows(X[batch]) @ self.dual_coef_
+        return self.slope_ * (scores + self.frequency_) + self.offset_
+
+    def _predict_proba(self, X: Any) -> np.ndarray:
+        return expit(self._decision_function(X))
+
+    def _kernel_to_rows(self, X: Any) -> np.ndarray:
+        parameters = {"gamma": self.gamma_} if self.kernel == "rbf" else {}
+        kernel = pairwise_kernels(X, self._rows, metric=self.kernel, **parameters)
+        return kernel.toarray() if hasattr(kernel, "toarray") else kernel
+
+    def _batches(self, n_rows: int) -> Iterator[slice]:
+        return gen_batches(n_rows, max(1, _BLOCK_CELLS // self._rows.shape[0]))
+
+
+def _solve(
+    kernel: np.ndarray, rows: np.ndarray | None, residual: np.ndarray, alpha: float
+) -> tuple[np.ndarray, np.ndarray]:
+    """Dual coefficients, and what leave-one-out predicts of the residuals."""
+    matrix = kernel.copy() if rows is None else kernel[np.ix_(rows, rows)]
+    np.fill_diagonal(matrix, matrix.diagonal() + alpha)
+    try:
+        factor, lower = cho_factor(matrix, lower=True, overwrite_a=True)
+    except LinAlgError as error:
+        raise ValueError(
+            f"alpha={alpha!r}: the kernel matrix is numerically singular; try a larger alpha"
+        ) from error
+    solution = cho_solve((factor, lower), residual)
+    inverse, _ = dpotri(factor, lower=lower, overwrite_c=True)
+    return solution, residual - solution / inverse.diagonal()[:, None]
+
+
+def _gamma_of_mean_distance(X: Any) -> float:
+    n_rows = X.shape[0]
+    total = sum(float(block.sum()) for block in pairwise_distances_chunked(X))
+    if total == 0:
+        return 1.0
+    width = total / (n_rows * (n_rows - 1))
+    return 1 / (2 * width**2)

@@ -1,0 +1,344 @@
+"""``labelgap fit`` and ``labelgap predict``."""
+
+from __future__ import annotations
+
+import io
+import json
+import zipfile
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import labelgap
+from cli.sample_tables import table_rows, write_rows
+from labelgap.cli._models import MODELS
+
+pandas = pytest.importorskip("pandas")
+skops = pytest.importorskip("skops.io")
+
+
+def _predicted(path: str = "p.csv"):
+    return pandas.read_csv(path)
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_every_model_fits_saves_and_predicts(run, items, name):
+    fitted = run(
+        "fit",
+        items,
+        "-l",
+        "tag_*",
+        "--item",
+        "id",
+        "--drop",
+        "note",
+        "-m",
+        name,
+        "-o",
+        "m",
+        "--json",
+    )
+    assert fitted.code == 0, fitted
+    assert fitted.json["n_rows"] == 80
+    assert 0.5 < fitted.json["share_known"] < 0.8
+    done = run("predict", "m", items, "-o", "p.csv", "--drop", "note")
+    assert done.code == 0, done
+    predicted = _predicted()
+    assert predicted.columns.tolist() == ["id", "tag_a", "tag_b"]
+    assert predicted["id"].tolist() == [f"i{n}" for n in range(80)]
+    assert predicted[["tag_a", "tag_b"]].to_numpy().min() >= 0
+    assert predicted[["tag_a", "tag_b"]].to_numpy().max() <= 1
+
+
+def test_same_as_the_library(run, items, model):
+    frame = pandas.read_csv(items)
+    X = frame[["age", "size"]].to_numpy()
+    Y = labelgap.Labels.from_frame(frame[["tag_a", "tag_b"]])
+    from sklearn.linear_model import LogisticRegression
+    from sklearn.pipeline import make_pipeline
+    from sklearn.preprocessing import StandardScaler
+
+    from labelgap.yardsticks import BinaryRelevance
+
+    library = make_pipeline(
+        StandardScaler(), BinaryRelevance(LogisticRegression(solver="liblinear"))
+    ).fit(X, Y)
+    run("predict", model, items, "--drop", "note", "-o", "p.parquet")
+    predicted = pandas.read_parquet("p.parquet")[["tag_a", "tag_b"]].to_numpy()
+    np.testing.assert_allclose(predicted, library.predict_proba(X), rtol=1e-12)
+
+
+def test_columns_may_come_in_another_order(run, items, model):
+    rows = [dict(reversed(row.items())) for row in table_rows()]
+    write_rows(Path("turned.csv"), rows)
+    run("predict", model, items, "--drop", "note", "-o", "p.csv")
+    run("predict", model, "turned.csv", "--drop", "note", "-o", "q.csv")
+    assert _predicted("p.csv").equals(_predicted("q.csv"))
+
+
+def test_labels_and_top_follow_from_the_probabilities(run, items, model):
+    run("predict", model, items, "--drop", "note", "-o", "p.csv")
+    run(
+        "predict",
+        model,
+        items,
+        "--drop",
+        "note",
+        "--give",
+        "labels",
+        "--threshold",
+        "0.3",
+        "-o",
+        "q.csv",
+    )
+    run("predict", model, items, "--drop", "note", "--give", "top", "--top", "1", "-o", "t.csv")
+    probabilities, labels, top = (_predicted(one) for one in ("p.csv", "q.csv", "t.csv"))
+    both = ["tag_a", "tag_b"]
+    np.testing.assert_array_equal(labels[both], (probabilities[both] > 0.3).astype(int))
+    assert top["label"].tolist() == probabilities[both].idxmax(axis=1).tolist()
+    np.testing.assert_allclose(top["probability"], probabilities[both].max(axis=1))
+
+
+def test_predictions_go_to_stdout_without_out(run, items, model):
+    text = run("predict", model, items, "--drop", "note").out
+    run("predict", model, items, "--drop", "note", "-o", "p.csv")
+    assert text == Path("p.csv").read_text()
+    listed = run("predict", model, items, "--drop", "note", "--json").json["predictions"]
+    assert [one["id"] for one in listed] == pandas.read_csv(io.StringIO(text))["id"].tolist()
+
+
+def test_text_becomes_features_of_the_model(run, items):
+    assert (
+        run(
+            "fit",
+            items,
+            "-l",
+            "tag_a",
+            "--item",
+            "id",
+            "--text",
+            "note",
+            "--drop",
+            "age,size,tag_b",
+            "-o",
+            "m",
+        ).code
+        == 0
+    )
+    rows = [{"id": 1, "note": "a red one"}, {"id": 2, "note": "green"}, {"id": 3, "note": ""}]
+    write_rows(Path("new.csv"), rows)
+    assert run("predict", "m", "new.csv", "-o", "p.csv").code == 0
+    red, green, _ = _predicted()["tag_a"]
+    assert red > 0.5 > green
+
+
+def test_long_label_table_is_the_same_as_columns(run, items):
+    pairs = [
+        {"id": row["id"], "label": tag, "value": row[tag]}
+        for row in table_rows()
+        for tag in ("tag_a", "tag_b")
+        if row[tag] != ""
+    ]
+    write_rows(Path("tags.csv"), pairs)
+    run("fit", items, "-l", "tag_*", "--item", "id", "--drop", "note", "-o", "wide")
+    done = run(
+        "fit",
+        items,
+        "-l",
+        "tag_*",
+        "--label-table",
+        "tags.csv",
+        "--unstated",
+        "unknown",
+        "--item",
+        "id",
+        "--drop",
+        "note",
+        "-o",
+        "long",
+    )
+    assert done.code == 0, done
+    outputs = [run("predict", one, items, "--drop", "note").out for one in ("wide", "long")]
+    assert outputs[0] == outputs[1]
+
+
+def test_svmlight_files_keep_their_number_of_features(run):
+    Path("train.svm").write_text("1,2 1:1 3:0.5\n2 2:1\n1 1:0.7 3:1\n 2:0.3\n2 2:0.5 1:0.1\n")
+    Path("test.svm").write_text("1 1:1\n2 2:1\n")
+    assert run("fit", "train.svm", "-o", "m").code == 0
+    ran = run("predict", "m", "test.svm", "--json")
+    assert ran.code == 0, ran
+    first, second = ran.json["predictions"]
+    assert first["1"] > second["1"]
+    assert first["2"] < second["2"]
+
+
+def test_data_sets_by_name_use_the_official_split(run, data_dir, monkeypatch):
+    monkeypatch.setenv("LABELGAP_DATA", str(data_dir))
+    fitted = run("fit", "emotions", "-m", "prior", "-o", "m", "--json").json
+    assert (fitted["part"], fitted["n_rows"]) == ("train", 391)
+    assert run("predict", "m", "emotions", "--json").json["n_rows"] == 202
+    assert run("predict", "m", "emotions", "--rows", "all", "--json").json["n_rows"] == 593
+
+
+def test_arff_with_xml_and_prediction_without_saying_what_labels_are(run, data_dir):
+    arff = next(data_dir.glob("emotions/*train.arff*"))
+    xml = next(data_dir.glob("emotions/*.xml"))
+    assert run("fit", arff, "-l", xml, "-m", "prior", "-o", "m").code == 0
+    ran = run("predict", "m", arff, "--json")
+    assert ran.code == 0, ran
+    assert (ran.json["n_rows"], ran.json["n_labels"]) == (391, 6)
+
+
+# -- the model file ---------------------------------------------------------------------------
+
+
+def test_the_file_says_what_it_is_and_holds_no_pickle(model):
+    with zipfile.ZipFile(model) as archive:
+        assert sorted(archive.namelist()) == ["about.json", "model.skops"]
+        about = json.loads(archive.read("about.json"))
+        inner = zipfile.ZipFile(io.BytesIO(archive.read("model.skops")))
+    assert about["labelgap"] == labelgap.__version__
+    assert about["schema"]["names"] == ["age", "size"]
+    assert about["schema"]["labels"] == ["tag_a", "tag_b"]
+    assert {Path(name).suffix for name in inner.namelist()} <= {".json", ".npy", ".npz"}
+
+
+def test_types_that_no_model_has_are_refused(fails, items, model):
+    with zipfile.ZipFile(model) as archive:
+        about = archive.read("about.json")
+    strange = skops.dumps({"estimator": np.random.default_rng, "vectorizer": None})
+    with zipfile.ZipFile("bad.model", "w") as archive:
+        archive.writestr("about.json", about)
+        archive.writestr("model.skops", strange)
+    assert "which no model of labelgap has" in fails("predict", "bad.model", items)
+
+
+def test_other_formats_are_refused(fails, items, model):
+    with zipfile.ZipFile(model) as archive:
+        document = archive.read("model.skops")
+    with zipfile.ZipFile("new.model", "w") as archive:
+        archive.writestr("about.json", json.dumps({"format": 99, "labelgap": "9.0"}))
+        archive.writestr("model.skops", document)
+    said = fails("predict", "new.model", items)
+    assert "format 99" in said
+    assert "fit the model again" in said
+
+
+# -- what is refused --------------------------------------------------------------------------
+
+
+def test_missing_file(fails):
+    assert "nosuch.csv: there is no such file" in fails("fit", "nosuch.csv", "-o", "m")
+
+
+def test_unknown_data_set(fails):
+    said = fails("fit", "bibtexx", "-o", "m")
+    assert "no data set 'bibtexx': did you mean bibtex?" in said
+
+
+def test_unknown_label_column(fails, items):
+    said = fails("fit", items, "-l", "colour", "-o", "m")
+    assert "--labels colour" in said
+    assert "its columns are id, age, size" in said
+
+
+def test_no_labels_named(fails, items):
+    assert "nothing says which columns are labels" in fails("fit", items, "-o", "m")
+
+
+def test_value_that_is_no_label_state(fails, items):
+    rows = table_rows(5)
+    rows[3]["tag_a"] = 7
+    write_rows(Path("bad.csv"), rows)
+    said = fails("fit", "bad.csv", "-l", "tag_a", "--item", "id", "--drop", "note,tag_b", "-o", "m")
+    assert said.startswith("error: bad.csv: ")
+    assert "'tag_a', row 3" in said
+    assert "7" in said
+
+
+def test_feature_that_is_no_number(fails, items):
+    said = fails("fit", items, "-l", "tag_*", "--item", "id", "-o", "m")
+    assert "column 'note' holds" in said
+    assert "--drop 'note'" in said
+
+
+def test_empty_feature_cell(fails):
+    rows = table_rows(9)
+    rows[4]["age"] = ""
+    write_rows(Path("gap.csv"), rows)
+    said = fails("fit", "gap.csv", "-l", "tag_*", "--item", "id", "--drop", "note", "-o", "m")
+    assert "gap.csv: column 'age' is empty (or not finite) in the row with id i4" in said
+
+
+def test_missing_columns_are_named(fails, items, model):
+    rows = [{"id": row["id"], "size": row["size"]} for row in table_rows(3)]
+    write_rows(Path("few.csv"), rows)
+    assert "few.csv: lacks the column 'age'" in fails("predict", model, "few.csv", "-o", "p.csv")
+
+
+def test_other_columns_are_named(fails, items, model):
+    rows = [{"id": row["id"], "size": 1, "age": 2, "weight": 3} for row in table_rows(3)]
+    write_rows(Path("more.csv"), rows)
+    said = fails("predict", model, "more.csv", "-o", "p.csv")
+    assert "more.csv: has the column 'weight' that the model does not know" in said
+
+
+def test_other_number_of_features(fails, run):
+    Path("train.svm").write_text("1 1:1 2:1\n2 2:1\n1,2 1:2\n")
+    Path("wide.svm").write_text("1 1:1 9:1\n")
+    run("fit", "train.svm", "-m", "prior", "-o", "m")
+    assert "wide.svm, line 1" in fails("predict", "m", "wide.svm")
+
+
+def test_not_a_model(fails, items):
+    assert "items.csv: is not a model of labelgap" in fails("predict", items, items)
+    assert "nosuch.model: there is no such model" in fails("predict", "nosuch.model", items)
+
+
+def test_output_places_are_checked_before_work(fails, items, model):
+    said = fails("predict", model, items, "-o", "no/folder/p.csv")
+    assert "there is no folder no/folder" in said
+    assert "must end in .csv or .parquet" in fails("predict", model, items, "-o", "p.txt")
+
+
+@pytest.mark.parametrize(
+    ("setting", "said"),
+    [
+        ("alpha", "write parameter=value"),
+        ("colour=3", "has only the parameters"),
+        ("alpha=-1", "'alpha' parameter"),
+    ],
+)
+def test_bad_settings(fails, items, setting, said):
+    arguments = ("-l", "tag_*", "--item", "id", "--drop", "note", "-m", "kernel-ridge")
+    assert said in fails("fit", items, *arguments, "--set", setting, "-o", "m")
+
+
+def test_a_failed_fit_keeps_the_model_that_was_there(run, items, model):
+    before = model.read_bytes()
+    assert run("fit", items, "-l", "tag_*", "-o", model).code == 2
+    assert model.read_bytes() == before
+
+
+def test_options_that_do_not_apply_are_refused(fails, items):
+    assert "--rows train: " in fails(
+        "fit",
+        items,
+        "-l",
+        "tag_a",
+        "--item",
+        "id",
+        "--drop",
+        "note,tag_b",
+        "--rows",
+        "train",
+        "-o",
+        "m",
+    )
+    assert "--zero-based" in fails("fit", items, "-l", "tag_a", "--zero-based", "-o", "m")
+    assert "--label-table" in fails("fit", items, "-l", "tag_a", "--value-column", "v", "-o", "m")
+    assert "--unstated unknown" in fails(
+        "fit", items, "-l", "tag_a", "--unstated", "unknown", "-o", "m"
+    )

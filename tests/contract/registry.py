@@ -1,0 +1,119 @@
+"""The estimators under contract: one line each, and every exception with its reason."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from sklearn.linear_model import LogisticRegression
+from sklearn.naive_bayes import GaussianNB
+from sklearn.svm import LinearSVC
+
+from contract.toys import GradientDescent, OnePassPerceptron
+from labelgap.fitting import EM, Gibbs, OnlineEM
+from labelgap.models.bmlpl import BMLPL
+from labelgap.yardsticks import BinaryRelevance, KernelRidgePerLabel, KNeighborsLabels, LabelPrior
+
+COLUMN_OF_CLASSES = {
+    "check_supervised_y_2d": "a matrix with one column is one label with 0, 1 and unknown "
+    "entries, not a vector of classes in the wrong shape"
+}
+
+
+@dataclass(frozen=True)
+class Case:
+    """One estimator and what is particular about it.
+
+    Parameters
+    ----------
+    estimator : estimator
+        With settings that make it quick and, where it is iterative, a few iterations long.
+    grid : mapping
+        A grid for a search over it.
+    expected_failures : mapping from the name of a scikit-learn check to the reason
+    exempt : mapping from the name of a contract check to the reason
+    start : callable (X, Y) -> init, optional
+        A start for estimators with ``init=``.
+    permute_start : callable (init, rows, labels, features) -> init, optional
+        The same start for permuted data; indices, or ``slice(None)`` for what stays.
+    tolerance : float
+        Largest difference between results that should be equal.
+    """
+
+    estimator: Any
+    grid: Mapping[str, list] = field(default_factory=dict)
+    expected_failures: Mapping[str, str] = field(default_factory=lambda: COLUMN_OF_CLASSES)
+    exempt: Mapping[str, str] = field(default_factory=dict)
+    start: Callable | None = None
+    permute_start: Callable | None = None
+    tolerance: float = 1e-7
+
+    @property
+    def name(self) -> str:
+        return " ".join(str(self.estimator).split())
+
+
+def _topic_start(X, Y):
+    """Topics and weights for one topic per label, the intercept in the last row of the weights."""
+    rng = np.random.default_rng(0)
+    topics = rng.dirichlet(np.ones(Y.shape[1]), Y.shape[1]).T
+    return topics, 0.1 * rng.normal(size=(X.shape[1] + 1, Y.shape[1]))
+
+
+def _permute_topic_start(init, rows, labels, features):
+    topics, weights = init
+    return topics[labels], np.vstack([weights[:-1][features], weights[-1:]])
+
+
+_PRECISE = LogisticRegression(solver="liblinear", tol=1e-10)
+
+CASES = [
+    Case(LabelPrior(), grid={"smoothing": [0.0, 1.0]}),
+    Case(KNeighborsLabels(5), grid={"n_neighbors": [3, 5]}),
+    Case(KNeighborsLabels(5, weights="distance")),
+    Case(KernelRidgePerLabel(), grid={"alpha": [0.1, 1.0]}),
+    Case(KernelRidgePerLabel(kernel="linear")),
+    # liblinear stops at a gradient of 1e-4 by default
+    Case(BinaryRelevance(), grid={"unknown": ["skip", "negative"]}, tolerance=1e-3),
+    Case(BinaryRelevance(_PRECISE, unknown="negative"), grid={"estimator__C": [0.1, 1.0]}),
+    Case(BinaryRelevance(LinearSVC(tol=1e-8, random_state=0)), tolerance=1e-5),
+    Case(BinaryRelevance(GaussianNB())),
+    Case(
+        BMLPL(inference=EM(4, 0.0), random_state=0),
+        grid={"r": [0.3, 1.0], "inference__max_iter": [2, 3]},
+        start=_topic_start,
+        permute_start=_permute_topic_start,
+    ),
+    Case(
+        BMLPL(weights="mean", r="learn", inference=EM(4, 0.0, solver="exact"), random_state=0),
+        start=_topic_start,
+        permute_start=_permute_topic_start,
+    ),
+    Case(
+        BMLPL(inference=OnlineEM(16), random_state=0),
+        start=_topic_start,
+        permute_start=_permute_topic_start,
+        exempt={"check_row_order": "mini-batches are drawn by position"},
+    ),
+    Case(
+        BMLPL(inference=Gibbs(3, 2, n_chains=1), random_state=0),
+        start=_topic_start,
+        permute_start=_permute_topic_start,
+        exempt={
+            "check_row_order": "draws belong to positions",
+            "check_label_order": "draws belong to positions",
+            "check_feature_order": "draws belong to positions",
+        },
+    ),
+    Case(
+        GradientDescent(),
+        start=GradientDescent.some_start,
+        permute_start=lambda init, rows, labels, features: init[features][:, labels],
+    ),
+    Case(
+        OnePassPerceptron(),
+        exempt={"check_row_order": "one pass over the rows: the last ones count most"},
+    ),
+]
