@@ -36,6 +36,7 @@ ALLOWED: dict[str, set[str]] = {
     "fitting": {"_extras", "kernels", "labels"},
     "yardsticks": _LEARNING,
     "models": _LEARNING,
+    "plots": {"_extras"},
     "report": _LEARNING | _DATA | _METHODS,
     "cli": _LEARNING | _DATA | _METHODS | {"report", ""},
     "": _LEARNING | _DATA | _METHODS,

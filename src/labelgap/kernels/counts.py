@@ -54,9 +54,10 @@ def expected_counts(positives: Positives, U: np.ndarray, V: np.ndarray) -> Count
     log(exp(lambda) - 1) = lambda + log P(y = 1).
     """
     by_row = np.empty_like(U)
+    smallest = 1e-30 if U.dtype == np.float32 else 1e-200
     ratio = np.empty(positives.indices.size, dtype=U.dtype)
     term = np.zeros(U.shape[0])
-    _row_counts(positives.indptr, positives.indices, U, V, by_row, ratio, term)
+    _row_counts(positives.indptr, positives.indices, U, V, smallest, by_row, ratio, term)
     by_label = np.empty((positives.n_labels, V.shape[1]), dtype=V.dtype)
     _label_counts(
         positives.column_indptr, positives.column_rows, positives.order, ratio, U, V, by_label
@@ -65,9 +66,13 @@ def expected_counts(positives: Positives, U: np.ndarray, V: np.ndarray) -> Count
 
 
 @njit(cache=True)
-def truncated_ratio(rate):
-    """E[m | m >= 1] / rate = 1 / (1 - exp(-rate)) for a Poisson count, finite at tiny rates."""
-    return 1.0 / max(-math.expm1(-rate), 1e-300)
+def truncated_ratio(rate, smallest):
+    """E[m | m >= 1] / rate = 1 / (1 - exp(-rate)) for a Poisson count.
+
+    Rates below ``smallest`` count as that: sums of ratios must stay finite, since they are
+    multiplied by topic weights that may be zero.
+    """
+    return 1.0 / max(-math.expm1(-rate), smallest)
 
 
 @njit(cache=True)
@@ -80,7 +85,7 @@ def log_expm1(rate):
 
 # reassociation only: sums over topics may be vectorised, NaN and infinity keep their meaning
 @njit(cache=True, parallel=True, fastmath={"reassoc", "contract"})
-def _row_counts(indptr, indices, U, V, by_row, ratio, term):
+def _row_counts(indptr, indices, U, V, smallest, by_row, ratio, term):
     n_topics = U.shape[1]
     for n in prange(indptr.size - 1):
         for k in range(n_topics):
@@ -91,7 +96,7 @@ def _row_counts(indptr, indices, U, V, by_row, ratio, term):
             rate = 0.0
             for k in range(n_topics):
                 rate += V[label, k] * U[n, k]
-            share = truncated_ratio(rate)
+            share = truncated_ratio(rate, smallest)
             ratio[position] = share
             total += log_expm1(rate)
             for k in range(n_topics):

@@ -67,42 +67,18 @@ def regression_terms(psi, log_exposure, counts, r, spread, residual, omega):
             residual[n, k] = 0.5 * (counts[n, k] - r[k]) - omega[n, k] * x
 
 
-@njit(cache=True, parallel=True, fastmath={"reassoc", "contract"})
-def _equal_shape_rates(growth, topics, r, out):
-    """sum_k r log(1 + V_lk g_nk): one logarithm for many factors, since r is common."""
-    n_rows, n_topics = growth.shape
-    for n in prange(n_rows):
-        for label in range(topics.shape[0]):
-            total = 0.0
-            product = 1.0
-            for k in range(n_topics):
-                product *= 1.0 + topics[label, k] * growth[n, k]
-                if product > 1e100:
-                    total += math.log(product)
-                    product = 1.0
-            if total == 0.0 and product < 1.5:
-                # few and small factors: log1p of the summed excess keeps the digits
-                excess = 0.0
-                for k in range(n_topics):
-                    excess += math.log1p(topics[label, k] * growth[n, k])
-                out[n, label] = r * excess
-            else:
-                out[n, label] = r * (total + math.log(product))
-
-
-@njit(cache=True, parallel=True)
-def _general_rates(growth, topics, r, out):
-    n_rows, n_topics = growth.shape
-    for n in prange(n_rows):
-        for label in range(topics.shape[0]):
-            total = 0.0
-            for k in range(n_topics):
-                total += r[k] * math.log1p(topics[label, k] * growth[n, k])
-            out[n, label] = total
+# exp(80)^8 is still a number in double precision
+_LARGEST_PSI = 80.0
+_FACTORS_PER_LOGARITHM = 8
+_SMALL_RATE = 1e-2
 
 
 def surprise_rates(psi: np.ndarray, topics: np.ndarray, r: np.ndarray) -> np.ndarray:
     """-log P(y_l = 0 | x) = sum_k r_k log(1 + V_lk exp(psi_k)), topic weights integrated out.
+
+    Most rates are small, and for those three terms of the series of the logarithm, which are
+    matrix products, are enough; the others are computed one by one. ``psi`` above 80 counts as
+    80.
 
     Parameters
     ----------
@@ -110,10 +86,57 @@ def surprise_rates(psi: np.ndarray, topics: np.ndarray, r: np.ndarray) -> np.nda
     topics : array of shape (n_labels, n_topics)
     r : array of shape (n_topics,)
     """
-    growth = np.exp(np.minimum(psi, 80.0 if psi.dtype == np.float32 else 300.0))
-    out = np.empty((psi.shape[0], topics.shape[0]), dtype=np.float64)
+    growth = np.exp(np.minimum(psi, _LARGEST_PSI)).astype(np.float64)
+    topics = topics.astype(np.float64, copy=False)
+    first = growth @ topics.T
+    out = np.zeros_like(first)
+    power, share = growth * r, topics
+    for order, sign in ((1, 1), (2, -1), (3, 1)):
+        out += (sign / order) * (power @ share.T)
+        power, share = power * growth, share * topics
     if np.all(r == r[0]):
-        _equal_shape_rates(growth, topics, float(r[0]), out)
+        _replace_large(growth, topics, float(r[0]), first, out)
     else:
-        _general_rates(growth, topics, r, out)
+        _replace_large_general(growth, topics, r.astype(np.float64), first, out)
     return out
+
+
+@njit(cache=True, parallel=True, fastmath={"reassoc", "contract"})
+def _replace_large(growth, topics, r, first, out):
+    """The exact sum where the series is not enough: one logarithm for several factors."""
+    n_rows, n_topics = growth.shape
+    whole = n_topics - n_topics % _FACTORS_PER_LOGARITHM
+    for n in prange(n_rows):
+        for label in range(topics.shape[0]):
+            if first[n, label] < _SMALL_RATE:
+                continue
+            total = 0.0
+            running = 1.0
+            for start in range(0, whole, _FACTORS_PER_LOGARITHM):
+                product = 1.0
+                for k in range(start, start + _FACTORS_PER_LOGARITHM):
+                    product *= 1.0 + topics[label, k] * growth[n, k]
+                if product > 1e10 or running > 1e100:
+                    total += math.log(running) + math.log(product)
+                    running = 1.0
+                else:
+                    running *= product
+            if running > 1e50:
+                total += math.log(running)
+                running = 1.0
+            for k in range(whole, n_topics):
+                running *= 1.0 + topics[label, k] * growth[n, k]
+            out[n, label] = r * (total + math.log(running))
+
+
+@njit(cache=True, parallel=True)
+def _replace_large_general(growth, topics, r, first, out):
+    n_rows, n_topics = growth.shape
+    for n in prange(n_rows):
+        for label in range(topics.shape[0]):
+            if first[n, label] < _SMALL_RATE:
+                continue
+            total = 0.0
+            for k in range(n_topics):
+                total += r[k] * math.log1p(topics[label, k] * growth[n, k])
+            out[n, label] = total

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import warnings
 from collections.abc import Callable
 from functools import partial
 from numbers import Integral, Real
@@ -29,13 +28,14 @@ from labelgap.fitting import (
     row_source,
     run_em,
 )
-from labelgap.labels import Labels, LabelWarning
+from labelgap.labels import Labels
 from labelgap.models.bmlpl import _online, _predict, _prepare, _sampling, _topics
 from labelgap.models.bmlpl._calibration import intercept_shift
-from labelgap.models.bmlpl._model import Local, Params, TopicModel
+from labelgap.models.bmlpl._checks import check_data, check_settings
+from labelgap.models.bmlpl._model import Local, Params, TopicModel, topic_usage
 from labelgap.models.bmlpl._posterior import ChainSamples
 from labelgap.models.bmlpl._posterior import Interval as CredibleInterval
-from labelgap.models.bmlpl._start import DataFacts, starting_params
+from labelgap.models.bmlpl._start import DataFacts, continued_params, starting_params
 from labelgap.targets import Target
 
 __all__ = ["BMLPL"]
@@ -78,7 +78,8 @@ class BMLPL(ClassNamePrefixFeaturesOutMixin, TransformerMixin, LabelGapClassifie
     init : {"labels", "random"} or (topics, weights)
         Where the topics start; see :func:`labelgap.models.bmlpl.starting_params`.
     warm_start : bool
-        Whether ``fit`` goes on from the parameters of the last fit.
+        Whether ``fit`` goes on from topics and weights of the last fit (and from r and tau where
+        they are learned).
     block_rows : int, optional
         Rows visited at a time when X is an array; all by default.
     client : distributed.Client or "running", optional
@@ -100,6 +101,8 @@ class BMLPL(ClassNamePrefixFeaturesOutMixin, TransformerMixin, LabelGapClassifie
         tau; of the last sample for Gibbs.
     topics_ : list of Topic
         Topics by falling share, with their strongest labels.
+    topic_usage_ : array of shape (n_factors,)
+        Expected counts that each topic accounts for in the training rows.
     trace_ : Trace
         Objective of every iteration, and how the fit ended.
     intercept_shift_ : float
@@ -184,6 +187,7 @@ class BMLPL(ClassNamePrefixFeaturesOutMixin, TransformerMixin, LabelGapClassifie
             return super().fit(X, Y)
         source = row_source(X, Y)
         self.n_features_in_ = source.n_features
+        self.__dict__.pop("feature_names_in_", None)
         names = np.arange(source.n_labels) if source.names is None else source.names
         self.target_ = Target("multilabel", names)
         self.classes_ = names
@@ -194,14 +198,18 @@ class BMLPL(ClassNamePrefixFeaturesOutMixin, TransformerMixin, LabelGapClassifie
 
     def _fit_source(self, source: Any) -> BMLPL:
         settings = fitting_settings(self.inference)
-        self._check_parameters(settings)
+        check_settings(self, settings)
         self.samples_: ChainSamples | None = None
+        self.__dict__.pop("_online_state", None)
         facts = _prepare.survey(open_rows(source, client=self.client))
-        self._check_data(facts)
+        check_data(facts, self.classes_)
         use_mask = self.unknown == "mask" and facts.n_unknown > 0
-        active = self._active_labels(facts, settings)
-        left_out = 0 if active is None or use_mask else facts.label_counts.size - active.size
-        dtype = source[0][0].dtype
+        # only batch EM never needs a place in the topics for labels without a positive
+        keeps_all = not isinstance(settings, EM) or not isinstance(self.init, str)
+        active = None if keeps_all else _prepare.labels_with_positives(facts)
+        n_labels = facts.label_counts.size
+        left_out = 0 if active is None or use_mask else n_labels - active.size
+        dtype = _prepare.working_dtype(source[0][0])
         make = _prepare.block_maker(active, use_mask, dtype)
         start = self._starts(facts, active, dtype)
         open_blocks = partial(open_rows, source, make, client=self.client)
@@ -214,7 +222,10 @@ class BMLPL(ClassNamePrefixFeaturesOutMixin, TransformerMixin, LabelGapClassifie
         self.intercept_shift_ = 0.0
         if self.samples_ is None:
             self.intercept_shift_ = intercept_shift(params, open_blocks(), len(source))
-        self.params_ = self._all_labels(params, active, facts)
+        if active is not None:
+            topics = _prepare.with_empty_labels(params.topics, active, n_labels)
+            params = params._replace(topics=topics)
+        self.params_ = params
         self.trace_: Trace = trace
         self._n_features_out = self.params_.r.size
         return self
@@ -227,18 +238,21 @@ class BMLPL(ClassNamePrefixFeaturesOutMixin, TransformerMixin, LabelGapClassifie
         facts: _prepare.Survey,
         left_out: int,
     ) -> tuple[Params, Trace]:
-        if self.checkpoint is not None and settings.n_init > 1:
-            raise ValueError("checkpoint: resume works with one start; set n_init=1")
         model = self._model(settings.solver, settings.n_cg, left_out)
-        fits: list[tuple[Params, Trace]] = []
+        fits: list[tuple[Params, Trace, np.ndarray]] = []
         for attempt in range(settings.n_init):
             monitor = Monitor(settings.max_iter, settings.tol, self.callback)
-            saved = self._checkpoint(settings, facts)
-            fits.append(run_em(model, open_blocks(), start(attempt), monitor, saved))
-        return max(fits, key=lambda fit: fit[1].objective[-1])
+            saved, rows = self._checkpoint(settings, facts), open_blocks()
+            params, trace = run_em(model, rows, start(attempt), monitor, saved)
+            fits.append((params, trace, rows.total(topic_usage, None)))
+        params, trace, self.topic_usage_ = max(fits, key=lambda fit: fit[1].objective[-1])
+        return params, trace
 
     def partial_fit(self, X: Any, Y: Any, classes: Any = None, *, total_rows=None) -> BMLPL:
         """One online EM step on a mini-batch.
+
+        The first call after :meth:`fit` begins a new stream, which starts from that fit when
+        ``warm_start`` is set.
 
         Parameters
         ----------
@@ -262,7 +276,7 @@ class BMLPL(ClassNamePrefixFeaturesOutMixin, TransformerMixin, LabelGapClassifie
     def _rates(self, X: Any) -> np.ndarray:
         if self.samples_ is None:
             return _predict.predict_rates(self._balanced(), X)
-        return -np.log1p(-_sampling.predict_proba(self.samples_, X))
+        return _sampling.predict_rates(self.samples_, X)
 
     def predict_interval(self, X: Any, level: float = 0.9) -> CredibleInterval:
         """Central credible interval of each probability (Gibbs only).
@@ -284,11 +298,19 @@ class BMLPL(ClassNamePrefixFeaturesOutMixin, TransformerMixin, LabelGapClassifie
         probabilities : array of shape (n_rows, k)
         """
         X = self._validate_predict(X)
-        n_labels = self.params_.topics.shape[0]
-        if not 1 <= k <= n_labels:
-            raise ValueError(f"k={k}: there are {n_labels} labels to choose from")
-        positions, probabilities = _predict.predict_topk(self._balanced(), X, k)
-        return np.asarray(self.classes_)[positions], probabilities
+        n_classes = len(self.classes_)
+        if not 1 <= k <= n_classes:
+            raise ValueError(f"k={k}: there are {n_classes} labels to choose from")
+        best = np.empty((X.shape[0], k), dtype=np.intp)
+        best_probabilities = np.empty((X.shape[0], k))
+        for part in _predict.row_blocks(self.params_, X.shape[0]):
+            rates = self._rates(X[part])
+            probabilities = self.target_.probabilities(-np.expm1(-rates))
+            # rates still differ where probabilities are one; two classes have a single rate
+            scores = probabilities if self.target_.kind == "binary" else rates
+            best[part] = _predict.best_columns(scores, k)
+            best_probabilities[part] = np.take_along_axis(probabilities, best[part], axis=1)
+        return np.asarray(self.classes_)[best], best_probabilities
 
     def transform(self, X: Any) -> np.ndarray:
         """Expected weight of each topic in each row, of shape (n_rows, n_factors)."""
@@ -299,9 +321,10 @@ class BMLPL(ClassNamePrefixFeaturesOutMixin, TransformerMixin, LabelGapClassifie
     @property
     def topics_(self) -> list[_topics.Topic]:
         check_is_fitted(self)
-        usage = self.params_.r * np.exp(np.minimum(self.params_.weights[-1], 80.0))
-        usage = getattr(self, "topic_usage_", usage)
-        return _topics.describe_topics(self.params_.topics, usage, np.asarray(self.classes_))
+        names = np.asarray(self.classes_)
+        if self.target_.kind == "binary":
+            names = names[1:]  # the one label is whether a row is of the second class
+        return _topics.describe_topics(self.params_.topics, self.topic_usage_, names)
 
     def topic_intervals(self, level: float = 0.9) -> CredibleInterval:
         """Central credible interval of each topic's weight on each label (Gibbs only).
@@ -339,6 +362,7 @@ class BMLPL(ClassNamePrefixFeaturesOutMixin, TransformerMixin, LabelGapClassifie
         n_cg: int,
         n_empty: int = 0,
         eta: float | None = None,
+        keep_unseen: bool = False,
     ) -> TopicModel:
         return TopicModel(
             eta=self.eta if eta is None else eta,
@@ -348,6 +372,7 @@ class BMLPL(ClassNamePrefixFeaturesOutMixin, TransformerMixin, LabelGapClassifie
             solver=solver,
             n_cg=n_cg,
             n_empty=n_empty,
+            keep_unseen=keep_unseen,
         )
 
     def _starts(self, facts: _prepare.Survey, active, dtype) -> Callable[[int], Params]:
@@ -357,40 +382,20 @@ class BMLPL(ClassNamePrefixFeaturesOutMixin, TransformerMixin, LabelGapClassifie
         counts = facts.label_counts if active is None else facts.label_counts[active]
         n_factors = self.n_factors or min(counts.size, _MOST_FACTORS)
         scale = facts.squared_norm / facts.n_rows
-        data = DataFacts(facts.n_rows, self.n_features_in_, counts, max(scale, 1e-12), dtype)
+        data = DataFacts(facts.n_rows, self.n_features_in_, counts, scale or 1.0, dtype)
         r = 1.0 if self.r == "learn" else float(self.r)
         tau = 0.1 if self.tau == "learn" else float(self.tau)
 
         def start(attempt: int) -> Params:
-            if self.warm_start and hasattr(self, "params_"):
-                return self._warm_params(active, n_factors, dtype)
             generator = np.random.default_rng([seed, attempt])
-            return starting_params(data, n_factors, r, tau, self.init, generator)
+            fresh = starting_params(data, n_factors, r, tau, self.init, generator)
+            if not (self.warm_start and hasattr(self, "params_")):
+                return fresh
+            learned = self.r == "learn", self.tau == "learn"
+            n_labels = facts.label_counts.size
+            return continued_params(self.params_, fresh, active, n_labels, learned)
 
         return start
-
-    def _warm_params(self, active, n_factors: int, dtype) -> Params:
-        topics = self.params_.topics if active is None else self.params_.topics[active]
-        if self.params_.weights.shape != (self.n_features_in_ + 1, n_factors):
-            raise ValueError("warm_start: the last fit had other features or topics")
-        topics = np.maximum(topics, 1e-12)
-        return self.params_._replace(topics=(topics / topics.sum(axis=0)).astype(dtype))
-
-    def _active_labels(self, facts: _prepare.Survey, settings: Any) -> np.ndarray | None:
-        """Labels without a positive need no place in the topics of a batch fit."""
-        keeps_all = not isinstance(settings, EM) or not isinstance(self.init, str)
-        if keeps_all or (facts.label_counts > 0).all():
-            return None
-        return np.flatnonzero(facts.label_counts > 0)
-
-    def _all_labels(self, params: Params, active, facts: _prepare.Survey) -> Params:
-        if active is None:
-            return params
-        topics = np.zeros((facts.label_counts.size, params.r.size), dtype=params.topics.dtype)
-        topics[active] = params.topics
-        rest = np.maximum(1 - params.topics.sum(axis=0), 0)
-        topics[facts.label_counts == 0] = rest / max(facts.label_counts.size - active.size, 1)
-        return params._replace(topics=topics)
 
     def _checkpoint(self, settings: EM, facts: _prepare.Survey) -> Checkpoint | None:
         if self.checkpoint is None:
@@ -398,40 +403,15 @@ class BMLPL(ClassNamePrefixFeaturesOutMixin, TransformerMixin, LabelGapClassifie
         shaping = ("n_factors", "r", "tau", "eta", "weights", "unknown", "block_rows")
         identity = {name: getattr(self, name) for name in shaping}
         identity |= {"tol": settings.tol, "solver": settings.solver, "n_cg": settings.n_cg}
-        identity |= {"seed": self._seed, "rows": facts.n_rows, "norm": facts.squared_norm}
-        identity["labels"] = facts.label_counts.tolist()
+        named = isinstance(self.init, str)
+        identity["init"] = self.init if named else [np.asarray(part) for part in self.init]
+        # without a seed any start will do, also the one of the interrupted fit
+        identity["seed"] = None if self.random_state is None else self._seed
+        identity |= {"rows": facts.n_rows, "features": self.n_features_in_}
+        identity |= {"norm": facts.squared_norm, "labels": facts.label_counts}
         return Checkpoint(
             self.checkpoint, local_type=Local, every=self.checkpoint_every, identity=identity
         )
-
-    def _check_parameters(self, settings: Any) -> None:
-        self._validate_params()
-        if not self.eta >= 1 and not isinstance(settings, Gibbs):
-            raise ValueError(
-                f"eta={self.eta}: below 1 the most probable topics are unbounded; use 1 or more, "
-                "or Gibbs sampling, which takes any positive value"
-            )
-
-    def _check_data(self, facts: _prepare.Survey) -> None:
-        if facts.n_not_finite:
-            raise ValueError(
-                f"X has {facts.n_not_finite} values that are NaN or infinite: impute them first"
-            )
-        if not facts.label_counts.any():
-            raise ValueError(
-                "y has no positive entry at all: this model learns from positives; "
-                "check the coding of the labels (1 = relevant)"
-            )
-        without = int((facts.label_counts == 0).sum())
-        if without:
-            first = int(np.flatnonzero(facts.label_counts == 0)[0])
-            warnings.warn(
-                f"label {np.asarray(self.classes_).tolist()[first]!r}"
-                + (f" and {without - 1} others have" if without > 1 else " has")
-                + " no positive: it is predicted with probability zero (or nearly, for eta > 1)",
-                LabelWarning,
-                stacklevel=4,
-            )
 
 
 def _lies_elsewhere(X: Any) -> bool:

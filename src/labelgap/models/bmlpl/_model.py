@@ -34,7 +34,7 @@ from labelgap.kernels.products import (
 from labelgap.models.bmlpl._mask import Mask, labels_exposed, log_exposure
 from labelgap.models.bmlpl._regression import solve_regression
 from labelgap.models.bmlpl._shapes import best_shapes
-from labelgap.models.bmlpl._simplex import constrained_topics
+from labelgap.models.bmlpl._simplex import constrained_topics, with_unseen_labels
 
 _NO_SPREAD = np.empty((0, 0))
 
@@ -96,12 +96,23 @@ class TopicModel:
     solver: Literal["cg", "exact"] = "cg"
     n_cg: int = 2
     n_empty: int = 0
+    keep_unseen: bool = False
 
     def start(self, block: Block, params: Params) -> Local:
-        """No counts yet: the first step takes the topic weights at their prior mode."""
+        """No counts yet: the first step takes the topic weights at their prior mode.
+
+        With ``weights="mean"`` the rates of a topic without counts are exp(digamma(r)), which is
+        nothing at small r; there the counts start from the prior mode instead.
+        """
         shape = (block.features.shape[0], params.r.size)
         zeros = np.zeros(shape, dtype=params.weights.dtype)
-        return Local(zeros, zeros)
+        if self.weights == "map":
+            return Local(zeros, zeros)
+        psi = linear_part(block.features, params.weights)
+        u, term = np.empty_like(psi), np.empty(len(psi))
+        log_s = log_exposure(block.mask, params.topics, psi)
+        kernel.topic_weights(psi, log_s, zeros, params.r, u, term)
+        return Local(expected_counts(block.positives, u, params.topics).by_row, zeros)
 
     def step(self, block: Block, local: Local | None, params: Params) -> tuple[Local, Stats]:
         """Topic weights from the last counts, new counts, and the statistics they give."""
@@ -158,6 +169,8 @@ class TopicModel:
             fresh = params.r.size / np.maximum((weights**2 + variance).sum(axis=1), 1e-12)
             tau = np.append(np.minimum(fresh[:-1], 1e8), params.tau[-1]).astype(tau.dtype)
         topics = constrained_topics(stats.by_label, stats.exposed, self.eta, self.n_empty)
+        if self.keep_unseen:
+            topics = with_unseen_labels(topics, params.topics)
         spread = variance if self.learn_tau else None
         return Params(topics, weights, r.astype(params.r.dtype), tau, spread)
 
@@ -165,7 +178,9 @@ class TopicModel:
         """Log posterior (or bound) at ``params``, up to a constant."""
         value = stats.log_posterior - 0.5 * float((params.tau @ params.weights**2).sum())
         if self.eta > 1:
-            value += (self.eta - 1) * float(np.log(np.maximum(params.topics, 1e-300)).sum())
+            value += (self.eta - 1) * float(
+                np.log(np.maximum(params.topics, np.float64(1e-300))).sum()
+            )
             value += self._empty_labels_term(params)
         if self.learn_r:
             shape, rate = self.r_prior
@@ -207,8 +222,15 @@ class TopicModel:
         """The Dirichlet prior of labels without any positive, which are left out of V."""
         if not self.n_empty:
             return 0.0
-        share = np.maximum(1 - params.topics.sum(axis=0), 1e-300) / self.n_empty
+        # at the start nothing is left for them, which must not be minus infinity
+        left = np.maximum(1 - params.topics.sum(axis=0, dtype=np.float64), 1e-12)
+        share = left / self.n_empty
         return (self.eta - 1) * self.n_empty * float(np.log(share).sum())
+
+
+def topic_usage(block: Block, local: Local, argument: None) -> np.ndarray:
+    """Expected counts of each topic in a block, for :meth:`labelgap.fitting.Rows.total`."""
+    return local.counts.sum(axis=0, dtype=np.float64)
 
 
 def linear_part(features: Features, weights: np.ndarray) -> np.ndarray:

@@ -19,7 +19,8 @@ from labelgap.fitting import (
 )
 from labelgap.labels import Labels
 from labelgap.models.bmlpl._calibration import intercept_shift
-from labelgap.models.bmlpl._model import Params, Stats
+from labelgap.models.bmlpl._checks import check_settings
+from labelgap.models.bmlpl._model import Params, Stats, TopicModel
 from labelgap.models.bmlpl._prepare import Survey, block_maker, survey_block
 
 if TYPE_CHECKING:
@@ -35,31 +36,40 @@ def fit_online(
     facts: Survey,
 ) -> tuple[Params, Trace]:
     """Passes over shuffled mini-batches of a source; blocks on disk are shuffled within."""
-    model = estimator._model("cg", settings.n_cg)
+    model = estimator._model("cg", settings.n_cg, keep_unseen=True)
     n_batches = settings.n_passes * sum(1 for _ in _batch_sizes(source, settings.batch_rows))
     monitor = Monitor(n_batches, 0.0, estimator.callback)
     rng = np.random.default_rng(estimator._seed)
 
-    def watch(params: Params, running: Stats) -> bool:
-        return monitor.record(model.objective(running, params))
-
-    running, n_steps = None, 0
+    state: tuple = (params, None, 0)
     for _ in range(settings.n_passes):
         for batch, n_rows in _shuffled_batches(source, settings.batch_rows, make, rng):
-            params, running, n_steps = run_online(
-                model,
-                [batch],
-                params,
-                running,
-                step_size=settings.step_size,
-                first_step=n_steps,
-                row_scale=facts.n_rows / n_rows,
-                n_local=settings.n_local,
-                after_batch=watch,
-            )
+            state = _take(model, settings, batch, state, facts.n_rows / n_rows, monitor)
             if monitor.trace.outcome != "running":
-                return params, monitor.trace
+                break
+        if monitor.trace.outcome != "running":
+            break
+    params, running, _ = state
+    estimator.topic_usage_ = running.by_label.sum(axis=0, dtype=np.float64)
     return params, monitor.finish()
+
+
+def _take(
+    model: TopicModel, settings: OnlineEM, batch: Rows, state: tuple, row_scale: float, monitor: Any
+) -> tuple[Params, Stats, int]:
+    """Parameters, running statistics and number of steps after one more mini-batch."""
+    params, running, n_steps = state
+    return run_online(
+        model,
+        [batch],
+        params,
+        running,
+        step_size=settings.step_size,
+        first_step=n_steps,
+        row_scale=row_scale,
+        n_local=settings.n_local,
+        after_batch=lambda params, running: monitor.record(model.objective(running, params)),
+    )
 
 
 def _batch_sizes(source: Any, batch_rows: int) -> Iterator[int]:
@@ -86,30 +96,26 @@ def partial_fit(estimator: BMLPL, X: Any, Y: Any, classes: Any, total_rows: int 
     settings = fitting_settings(estimator.inference)
     if not isinstance(settings, OnlineEM):
         settings = OnlineEM()
-    facts = survey_block((X, labels), None, None)
     if first:
-        estimator._check_parameters(settings)
+        check_settings(estimator, settings)
         estimator.samples_ = None
+        estimator.trace_ = Trace()
+        facts = survey_block((X, labels), None, None)
         params = estimator._starts(facts, None, X.dtype)(0)
         running, n_steps, n_seen = None, 0, 0
     else:
         params = estimator.params_
         running, n_steps, n_seen = estimator._online_state
     n_seen += X.shape[0]
+    monitor = Monitor(n_steps + 1, 0.0, estimator.callback, estimator.trace_)
     make = block_maker(None, estimator.unknown == "mask", X.dtype)
-    model = estimator._model("cg", settings.n_cg)
+    model = estimator._model("cg", settings.n_cg, keep_unseen=True)
     batch = LocalRows([make(0, X, labels)])
-    params, running, n_steps = run_online(
-        model,
-        [batch],
-        params,
-        running,
-        step_size=settings.step_size,
-        first_step=n_steps,
-        row_scale=(total_rows or n_seen) / X.shape[0],
-        n_local=settings.n_local,
-    )
+    row_scale = (total_rows or n_seen) / X.shape[0]
+    state = (params, running, n_steps)
+    params, running, n_steps = _take(model, settings, batch, state, row_scale, monitor)
     estimator.params_ = params
+    estimator.topic_usage_ = running.by_label.sum(axis=0, dtype=np.float64)
     estimator.intercept_shift_ = intercept_shift(params, batch, 1, n_products=3e7)
     estimator._online_state = (running, n_steps, n_seen)
     estimator._n_features_out = params.r.size
@@ -125,5 +131,10 @@ def _validate(estimator: BMLPL, X: Any, Y: Any, classes: Any, first: bool) -> tu
         raise ValueError(
             f"y has {labels.n_labels} labels, earlier mini-batches had "
             f"{estimator.params_.topics.shape[0]}: give every mini-batch all label columns"
+        )
+    if labels.names is not None and list(labels.names) != list(estimator.classes_):
+        raise ValueError(
+            "y has other label names, or another order, than earlier mini-batches: "
+            f"{list(estimator.classes_)[:5]} ... came first"
         )
     return X, labels

@@ -169,7 +169,7 @@ class _Collector:
         samples.seconds[chain, sweep] = time.perf_counter() - self.started
         draw, rest = divmod(sweep - samples.n_burn_in, samples.thin)
         if draw >= 0 and rest == samples.thin - 1:
-            for name in ("topics", "weights", "r", "tau"):
+            for name in _DRAWN:
                 getattr(samples, name)[chain, draw] = getattr(params, name)
         if self.callback is not None:
             n_sweeps = samples.log_posterior.shape[1]

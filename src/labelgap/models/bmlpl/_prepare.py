@@ -44,6 +44,11 @@ def survey(rows: Rows) -> Survey:
     return rows.total(survey_block, None)
 
 
+def working_dtype(X: Any) -> np.dtype:
+    """Single precision stays; everything else is computed in double precision."""
+    return X.dtype if X.dtype == np.float32 else np.dtype(np.float64)
+
+
 def prepare_block(
     active: np.ndarray | None, use_mask: bool, dtype: Any, index: int, X: Any, labels: Labels
 ) -> Block:
@@ -56,6 +61,20 @@ def prepare_block(
     X = X.astype(dtype, copy=False)
     mask = prepare_mask(labels, dtype) if use_mask else None
     return Block(index, prepare_features(X), prepare_positives(labels.positives()), mask)
+
+
+def labels_with_positives(facts: Survey) -> np.ndarray | None:
+    """Columns that take part when labels without any positive are left out; None for all."""
+    held = facts.label_counts > 0
+    return None if held.all() else np.flatnonzero(held)
+
+
+def with_empty_labels(topics: np.ndarray, active: np.ndarray, n_labels: int) -> np.ndarray:
+    """Topics of all labels: those left out share what the topics lack of one."""
+    rest = np.maximum(1 - topics.sum(axis=0), 0) / (n_labels - active.size)
+    full = np.repeat(rest[None].astype(topics.dtype), n_labels, axis=0)
+    full[active] = topics
+    return full
 
 
 def block_maker(active: np.ndarray | None, use_mask: bool, dtype: Any) -> Any:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy import linalg
 
-from labelgap.fitting import Rows
+from labelgap.fitting import FitDivergedError, Rows
 from labelgap.kernels.gram import weighted_gram
 from labelgap.kernels.linear_solvers import conjugate_gradient
 
@@ -69,7 +69,13 @@ def factorise(hessian: np.ndarray, tau: np.ndarray) -> Any:
     """Cholesky factor of a Hessian plus its prior precision."""
     hessian = hessian.copy()
     hessian[np.diag_indices_from(hessian)] += tau
-    return linalg.cho_factor(hessian, lower=True)
+    try:
+        return linalg.cho_factor(hessian, lower=True)
+    except (linalg.LinAlgError, ValueError) as error:
+        raise FitDivergedError(
+            f"the regression cannot be solved exactly ({error}): scale the features "
+            "(StandardScaler, Normalizer), regularise more, or take solver='cg'"
+        ) from error
 
 
 def topic_chunks(n_weights: int, n_topics: int) -> list[slice]:

@@ -10,7 +10,7 @@ import numpy as np
 from labelgap.fitting import Gibbs, Monitor, Rows, Trace, run_em
 from labelgap.kernels.products import prepare_features
 from labelgap.models.bmlpl._gibbs import SampledTopicModel
-from labelgap.models.bmlpl._model import Params
+from labelgap.models.bmlpl._model import Params, topic_usage
 from labelgap.models.bmlpl._posterior import (
     ChainSamples,
     Interval,
@@ -29,8 +29,6 @@ def fit_gibbs(
     estimator: BMLPL, settings: Gibbs, rows: Rows, start: Callable[[int], Params]
 ) -> tuple[Params, Trace]:
     """Chains from starts of their own, each carried on by a few EM iterations first."""
-    if estimator.weights != "map":
-        raise ValueError("weights='mean' belongs to EM: Gibbs sampling draws the topic weights")
     model = SampledTopicModel(
         eta=estimator.eta,
         learn_r=estimator.r == "learn",
@@ -50,6 +48,7 @@ def fit_gibbs(
         callback=estimator.callback,
     )
     estimator.samples_ = samples
+    estimator.topic_usage_ = rows.total(topic_usage, None)
     trace = Trace(samples.log_posterior[0].tolist(), samples.seconds[0].tolist(), "sampled")
     return samples.params(0, samples.n_draws - 1), trace
 
@@ -63,8 +62,10 @@ def _carried_on(estimator: BMLPL, settings: Gibbs, rows: Rows, params: Params) -
     return params._replace(topics=topics / topics.sum(axis=0))
 
 
-def predict_proba(samples: ChainSamples, X: Any) -> np.ndarray:
-    return predictive_probabilities(samples, prepare_features(X))
+def predict_rates(samples: ChainSamples, X: Any) -> np.ndarray:
+    """-log P(y = 0 | x) of the posterior predictive distribution, finite where P(y = 0) is not."""
+    probabilities = predictive_probabilities(samples, prepare_features(X))
+    return -np.log1p(-np.minimum(probabilities, 1 - 2.0**-53))
 
 
 def predict_interval(samples: ChainSamples, X: Any, level: float) -> Interval:

@@ -29,6 +29,21 @@ def constrained_topics(
     return _solve_multipliers(mass, exposed, total)
 
 
+def with_unseen_labels(topics: np.ndarray, before: np.ndarray) -> np.ndarray:
+    """New topics in which a label without any weight keeps the one it had before.
+
+    A label that no mini-batch of a stream has shown yet must not fall to zero: from there the
+    multiplicative updates could never lift it again.
+    """
+    unseen = ~topics.any(axis=1)
+    if not unseen.any():
+        return topics
+    kept = before[unseen]
+    topics = topics * np.maximum(1 - kept.sum(axis=0), 0)
+    topics[unseen] = kept
+    return topics / topics.sum(axis=0)
+
+
 def _solve_multipliers(mass: np.ndarray, exposed: np.ndarray, total: np.ndarray) -> np.ndarray:
     """Newton steps on the decreasing convex function sum_l mass / (exposed + mu) = 1.
 

@@ -46,6 +46,37 @@ def starting_params(
     return Params(topics.astype(facts.dtype), weights, shapes, precision, None)
 
 
+def continued_params(
+    fitted: Params,
+    fresh: Params,
+    active: np.ndarray | None,
+    n_labels: int,
+    learned: tuple[bool, bool],
+) -> Params:
+    """Topics and weights of the last fit, hyper-parameters of this one unless ``learned``.
+
+    ``active`` are the labels that take part, None for all ``n_labels``; ``learned`` says whether
+    r and tau are.
+    """
+    if fitted.topics.shape[0] != n_labels:
+        raise ValueError(
+            f"warm_start: the last fit had {fitted.topics.shape[0]} labels, y has {n_labels}"
+        )
+    if fitted.weights.shape != fresh.weights.shape:
+        raise ValueError(
+            "warm_start: the last fit had other features or topics (weights of shape "
+            f"{fitted.weights.shape}, now {fresh.weights.shape})"
+        )
+    topics = np.maximum(fitted.topics if active is None else fitted.topics[active], 1e-12)
+    return Params(
+        (topics / topics.sum(axis=0)).astype(fresh.topics.dtype),
+        fitted.weights.astype(fresh.weights.dtype),
+        fitted.r.astype(fresh.r.dtype) if learned[0] else fresh.r,
+        fitted.tau.astype(fresh.tau.dtype) if learned[1] else fresh.tau,
+        fitted.spread if learned[1] else None,
+    )
+
+
 def _draw_topics(
     label_counts: np.ndarray, n_factors: int, init: str, rng: np.random.Generator
 ) -> np.ndarray:
@@ -76,4 +107,8 @@ def _check_init(init: Any, topics_shape: tuple, weights_shape: tuple) -> tuple:
     ):
         if part.shape != shape:
             raise ValueError(f"init {name} has shape {part.shape}, this problem needs {shape}")
+        if not np.isfinite(part).all():
+            raise ValueError(f"init {name} has values that are NaN or infinite")
+    if (topics < 0).any():
+        raise ValueError("init topics has negative values: topics are distributions over labels")
     return topics, weights
