@@ -23,6 +23,7 @@ extensions = [
     "sphinx.ext.napoleon",
     "mathml",
     "registry_tables",
+    "result_tables",
 ]
 exclude_patterns = ["_build"]
 

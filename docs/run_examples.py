@@ -1,4 +1,4 @@
-"""Run the code of the how-to pages and store what it prints beside it.
+"""Run the code of the pages and store what it prints beside it.
 
     python docs/run_examples.py
 
@@ -12,8 +12,8 @@ import re
 from contextlib import redirect_stdout
 from pathlib import Path
 
-FOLDER = Path(__file__).parent / "how-to" / "code"
-EXAMPLES = sorted(FOLDER.glob("*.py"))
+ROOT = Path(__file__).parent
+EXAMPLES = sorted(path for path in ROOT.glob("*/code/*.py"))
 _PART = re.compile(r"^# \[(\w+)\]$", flags=re.MULTILINE)
 
 

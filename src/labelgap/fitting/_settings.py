@@ -60,13 +60,13 @@ class OnlineEM(BaseEstimator):
 
     def __init__(
         self,
-        batch_rows: int = 1000,
+        batch_rows: int = 250,
         n_passes: int = 1,
         *,
-        step_offset: float = 2.0,
+        step_offset: float = 1.0,
         step_power: float = 0.6,
-        n_local: int = 3,
-        n_cg: int = 2,
+        n_local: int = 4,
+        n_cg: int = 4,
     ) -> None:
         self.batch_rows = batch_rows
         self.n_passes = n_passes

@@ -236,3 +236,28 @@ def test_empty_labels_left_out_of_the_topics_change_nothing():
     np.testing.assert_allclose(a.topics[:5], b.topics, rtol=1e-10)
     np.testing.assert_allclose(a.weights, b.weights, rtol=1e-10)
     np.testing.assert_allclose(trace_a.objective, trace_b.objective, rtol=1e-10)
+
+
+def test_constrained_topics_survive_a_tiny_mass_on_the_least_exposed_label():
+    """There the start of the search for the multiplier is almost on the pole."""
+    counts = np.array([[4e-34], [1.0], [2.0]])
+    exposed = np.array([[0.1], [5.0], [7.0]])
+    topics = constrained_topics(counts, exposed, 1.0, 0)
+    np.testing.assert_allclose(topics.sum(axis=0), 1)
+    assert (topics >= 0).all()
+    assert (topics <= 1).all()
+    multipliers = counts[1:] / topics[1:] - exposed[1:]
+    np.testing.assert_allclose(multipliers[0], multipliers[1], rtol=1e-6)
+
+
+def test_exposure_too_small_for_single_precision_is_none():
+    X, labels, params = tiny_problem(unknown=0.7)
+    topics = params.topics.copy()
+    topics[1:, 0] *= 1e-38
+    start = params._replace(topics=topics / topics.sum(axis=0))
+    single = Params(*(None if f is None else f.astype(np.float32) for f in start))
+    model = TopicModel()
+    expected, trace = run_em(model, rows_of(X, labels), start, Monitor(20, 0))
+    result, _ = run_em(model, rows_of(X.astype(np.float32), labels), single, Monitor(20, 0))
+    assert trace.largest_drop() < 1e-10
+    np.testing.assert_allclose(result.weights, expected.weights, rtol=1e-2, atol=1e-3)

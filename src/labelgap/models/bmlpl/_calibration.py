@@ -1,8 +1,8 @@
 """Calibration in the large: as many expected positives as there are.
 
 Learning takes topic weights at their most probable values, prediction integrates them out. The
-two agree about which labels come first but not about how many there are: predicted probabilities
-come out too small, the more so the smaller r is. One number mends that, a shift of all intercepts
+two agree about which labels come first but not about how many there are: for small r predicted
+probabilities come out too small. One number mends that, a shift of all intercepts
 with which the expected number of positives among observed training entries is the actual one.
 """
 

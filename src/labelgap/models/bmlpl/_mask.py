@@ -34,9 +34,9 @@ def log_exposure(mask: Mask | None, topics: np.ndarray, psi: np.ndarray) -> np.n
         return np.zeros_like(psi)
     share = times(mask.entries, topics)
     if mask.unknown:
-        # what is left of 1 - (1 - rounding) is noise, not a share
         share = topics.sum(axis=0) - share
-        share[share < 1e-9] = 0
+    # what is left of 1 - (1 - rounding) is noise, and 1 / s must stay a number in float32
+    share[share < (1e-9 if mask.unknown else 1e-30)] = 0
     with np.errstate(divide="ignore"):
         return np.log(share)
 

@@ -15,12 +15,12 @@ def best_shapes(
 ) -> np.ndarray:
     """r from sums over rows, under a gamma prior on r (as a density of log r).
 
-    Both objectives are, as functions of log r, convex plus something simple; a tangent of the
-    convex part (slope ``tables``, taken at the current r) bounds them from below, and the bound
-    is maximised here.
+    What is maximised here replaces one part of the objective by ``tables`` log r, with the same
+    slope at the current r. A gain here is a gain of the objective; docs/models/bmlpl has the
+    proofs.
 
     - ``"mean"``: tables = sum r (digamma(m + r) - digamma(r)), the expected numbers of tables of
-      a Chinese restaurant; the bound is tables log r - decay r.
+      a Chinese restaurant; what is maximised is tables log r - decay r.
     - ``"map"``: tables = sum r log(1 + m/r); the bound has the further term
       n (r log r - r - log Gamma(r)), so that r solves
       (tables + a) / r + n (log r - digamma(r)) = decay + b.

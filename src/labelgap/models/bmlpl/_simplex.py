@@ -25,8 +25,8 @@ def constrained_topics(
     mass = counts + (eta - 1) if eta > 1 else counts
     total = mass.sum(axis=0) + n_empty * (eta - 1)
     if exposed is None:
-        return mass / np.maximum(total, 1e-300)
-    return _solve_multipliers(mass, exposed, total)
+        return mass / np.maximum(total, np.finfo(mass.dtype).tiny)
+    return _solve_multipliers(mass, exposed)
 
 
 def with_unseen_labels(topics: np.ndarray, before: np.ndarray) -> np.ndarray:
@@ -44,24 +44,27 @@ def with_unseen_labels(topics: np.ndarray, before: np.ndarray) -> np.ndarray:
     return topics / topics.sum(axis=0)
 
 
-def _solve_multipliers(mass: np.ndarray, exposed: np.ndarray, total: np.ndarray) -> np.ndarray:
-    """Newton steps on the decreasing convex function sum_l mass / (exposed + mu) = 1.
+def _solve_multipliers(mass: np.ndarray, exposed: np.ndarray) -> np.ndarray:
+    """Newton steps on 1/S(mu) = 1 for S(mu) = sum_l mass_l / (exposed_l + mu).
 
-    The search runs over mu above -min(exposed at positive mass), where the sum is positive and
-    decreasing; started left of the root, Newton on a convex decreasing function never overshoots.
+    1/S is concave and increasing above minus the least exposure of a label with mass. The search
+    starts where that label alone makes S at least one, which is left of the root; tangents of a
+    concave function lie above it, so no step passes the root.
     """
+    dtype = mass.dtype
+    mass, exposed = mass.astype(np.float64), exposed.astype(np.float64)
     held = mass > 0
     bound = np.where(held, exposed, np.inf).min(axis=0)
-    # the label with the smallest exposure alone reaches a sum of one at this multiplier
-    smallest = np.where(held & (exposed <= bound), mass, 0).max(axis=0)
-    offset = np.maximum(smallest, 1e-12 * np.maximum(total, 1e-300))
+    least_exposed = np.where(held & (exposed <= bound), mass, 0).max(axis=0)
+    offset = np.maximum(least_exposed, 1e-300)
     shifted = np.where(held, exposed - bound, np.inf)
-    for _ in range(100):
+    for _ in range(200):
         share = np.where(held, mass / (shifted + offset), 0)
-        excess = share.sum(axis=0) - 1
+        size = share.sum(axis=0)
         slope = np.where(held, share / (shifted + offset), 0).sum(axis=0)
-        change = np.divide(excess, slope, out=np.zeros_like(excess), where=slope > 0)
+        change = np.divide(size * (size - 1), slope, out=np.zeros_like(size), where=slope > 0)
         offset = np.maximum(offset + change, 1e-300)
-        if (np.abs(excess) < 1e-12).all():
+        if (np.abs(size - 1) < 1e-12).all():
             break
-    return np.where(held, mass / (shifted + offset), 0).astype(mass.dtype)
+    topics = np.where(held, mass / (shifted + offset), 0)
+    return (topics / np.maximum(topics.sum(axis=0), 1e-300)).astype(dtype)

@@ -1,0 +1,49 @@
+"""The measured rows of ``benchmarks/results``: one JSON object per line and measurement."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+FOLDER = Path(__file__).parents[2] / "benchmarks" / "results"
+
+
+def read_rows(prefix: str, folder: Path = FOLDER, **wanted: str) -> list[dict[str, Any]]:
+    """Rows of all files ``<prefix>*.jsonl``, in order, whose fields have the wanted values."""
+    rows = []
+    for path in sorted(folder.glob(f"{prefix}*.jsonl")):
+        for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), start=1):
+            if not line.strip():
+                continue
+            try:
+                rows.append(json.loads(line))
+            except json.JSONDecodeError as error:
+                raise ValueError(f"{path.name}, line {number}: {error}") from error
+    return [row for row in rows if all(str(row.get(k)) == v for k, v in wanted.items())]
+
+
+def checksum(rows: Iterable[dict[str, Any]]) -> str:
+    """Says whether a figure was drawn from these rows."""
+    text = "\n".join(json.dumps(row, sort_keys=True) for row in rows)
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+def shown(value: Any, column: str = "") -> str:
+    """A value as a cell of a table: three decimals for scores, three digits for the rest."""
+    if value is None:
+        return "–"
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, float):
+        is_score = 0 < abs(value) < 1 and not column.endswith(("seconds", "_iteration"))
+        return f"{value:.3f}" if is_score else f"{value:.3g}"
+    if isinstance(value, dict):
+        if not value:
+            return "defaults"
+        return ", ".join(f"{name} = {shown(entry)}" for name, entry in value.items())
+    if isinstance(value, list):
+        return ", ".join(map(shown, value))
+    return f"{value:,}" if isinstance(value, int) and value >= 10_000 else str(value)

@@ -1,0 +1,125 @@
+"""Result tables and figures come from the measured rows and from nothing else."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+sys.path.insert(0, str(ROOT / "docs" / "_ext"))
+
+from measured_rows import checksum, read_rows, shown  # noqa: E402
+
+FIGURES = ROOT / "docs" / "models" / "figures"
+
+
+@pytest.fixture
+def folder(tmp_path):
+    rows = [
+        {"experiment": "accuracy", "dataset": "bibtex", "auc_micro": 0.93456, "n": 12000},
+        {"experiment": "accuracy", "dataset": "delicious", "auc_micro": 0.9},
+    ]
+    text = "\n".join(map(json.dumps, rows)) + "\n\n"
+    (tmp_path / "bmlpl_accuracy.jsonl").write_text(text, encoding="utf-8")
+    (tmp_path / "other.jsonl").write_text('{"experiment": "accuracy"}', encoding="utf-8")
+    return tmp_path
+
+
+def test_rows_are_chosen_by_file_and_by_field(folder):
+    assert len(read_rows("bmlpl_", folder)) == 2
+    assert [row["n"] for row in read_rows("bmlpl_", folder, dataset="bibtex")] == [12000]
+    assert read_rows("bmlpl_", folder, dataset="enron") == []
+
+
+def test_a_broken_line_is_named(folder):
+    (folder / "bmlpl_broken.jsonl").write_text('{"a": 1}\n{"a": \n', encoding="utf-8")
+    with pytest.raises(ValueError, match=r"bmlpl_broken.jsonl, line 2"):
+        read_rows("bmlpl_", folder)
+
+
+@pytest.mark.parametrize(
+    ("value", "column", "cell"),
+    [
+        (0.93456, "auc_micro", "0.935"),
+        (0.0123456, "fit_seconds", "0.0123"),
+        (123.456, "fit_seconds", "123"),
+        (None, "auc_micro", "–"),
+        (12000, "n", "12,000"),
+        ({}, "params", "defaults"),
+        ({"r": 0.3, "K": 150}, "params", "r = 0.300, K = 150"),
+    ],
+)
+def test_cells(value, column, cell):
+    assert shown(value, column) == cell
+
+
+def test_tables_leave_out_columns_that_were_not_measured(folder):
+    pytest.importorskip("sphinx", reason="pip install 'labelgap[docs]'")
+    from result_tables import pairs, table
+
+    columns = pairs("dataset, auc_micro=AUC micro, precision_at_1=P@1")
+    assert table(read_rows("bmlpl_", folder), columns).splitlines() == [
+        "| dataset | AUC micro |",
+        "| --- | --- |",
+        "| bibtex | 0.935 |",
+        "| delicious | 0.900 |",
+    ]
+
+
+def _drawing():
+    pytest.importorskip("matplotlib", reason="pip install 'labelgap[report]'")
+    spec = importlib.util.spec_from_file_location("figures", FIGURES.with_suffix(".py"))
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_every_figure_is_drawn_from_the_rows_that_are_there():
+    for experiment in _drawing().DRAWN:
+        rows = read_rows("bmlpl_", experiment=experiment)
+        path = FIGURES / f"bmlpl_{experiment}.svg"
+        assert path.exists() == bool(rows), "python docs/models/figures.py"
+        if rows:
+            text = path.read_text(encoding="utf-8")
+            assert f"rows {checksum(rows)}" in text, "python docs/models/figures.py"
+
+
+EXAMPLE_ROWS = {
+    "inference": [
+        {"method": method, "seconds": 2.0**t, "auc_instance": 0.9 - 0.3 / (t + 1)}
+        for method in ("EM, exact", "EM, 2 CG steps", "Gibbs")
+        for t in range(6)
+    ],
+    "scaling": [
+        {"n_positives": n, "seconds_per_iteration": 0.1 + 1e-6 * n + 0.002 * (n % 3)}
+        for n in range(50_000, 250_001, 50_000)
+    ],
+    "topics": [
+        {
+            "topic": k,
+            "share": 0.2,
+            "labels": [f"label {k} {rank}" for rank in range(6)],
+            "weights": [0.5 / (rank + 1) for rank in range(6)],
+        }
+        for k in range(5)
+    ],
+    "reliability": [
+        {"method": method, "predicted": p, "observed": factor * p, "n": int(1000 / p)}
+        for method, factor in (("balanced", 1.0), ("as learned", 1.5))
+        for p in (0.001, 0.01, 0.1, 0.5)
+    ],
+}
+
+
+@pytest.mark.parametrize("experiment", sorted(EXAMPLE_ROWS))
+def test_figures_draw_rows_of_the_documented_form(experiment, tmp_path):
+    figures = _drawing()
+    figure = figures.DRAWN[experiment](EXAMPLE_ROWS[experiment])
+    figure.savefig(tmp_path / "figure.svg")
+    figures.pyplot.close(figure)
+    assert (tmp_path / "figure.svg").stat().st_size > 5000
+    assert all(ax.get_xlabel() or experiment == "topics" for ax in figure.axes)
