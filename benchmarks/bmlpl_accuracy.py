@@ -22,9 +22,9 @@ GRIDS = {
         for tau in (0.2, 0.5, 1.0)
     ],
     "eurlex4k": [
-        {"n_factors": 400, "r": 0.1, "tau": 0.1, "eta": eta, "init": init}
-        for eta in (1.0, 1.01, 1.03)
-        for init in ("labels", "random")
+        {"n_factors": 400, "r": 0.1, "tau": 0.03, "eta": 1.02, "init": "random"},
+        {"n_factors": 1000, "r": 0.1, "tau": 0.03, "eta": 1.02},
+        {"n_factors": 1000, "r": 0.1, "tau": 0.03, "eta": 1.05},
     ],
 }
 YARDSTICK_C = {"bibtex": 0.1, "delicious": 0.1, "eurlex4k": 30.0}

@@ -22,7 +22,7 @@ N_SAMPLES, BURN_IN = 60, 40
 
 
 def em_curve(rows: ResultRows, split: Split, solver: str, method: str) -> None:
-    for n_iter in EM_ITERATIONS if solver == "cg" else EM_ITERATIONS[:5]:
+    for n_iter in EM_ITERATIONS if solver == "cg" else EM_ITERATIONS[:4]:
         if rows.find(method=method, iterations=n_iter):
             continue
         model = BMLPL(**SETTINGS, inference=EM(n_iter, 0.0, solver=solver), random_state=0)

@@ -18,11 +18,11 @@ def main() -> None:
     split = load_split("bibtex")
     truth = split.Y_test.positives().toarray()
     rows = ResultRows("bmlpl_reliability", ("method", "bin"))
-    for r in (1.0, 0.3):
-        method = f"r = {r:g}"
+    for calibration in ("shift", "held out"):
+        method = f"calibration = {calibration}"
         if rows.find(method=method, bin=0):
             continue
-        model = BMLPL(r=r, random_state=0).fit(split.X, split.Y)
+        model = BMLPL(calibration=calibration, random_state=0).fit(split.X, split.Y)
         proba = model.predict_proba(split.X_test)
         which = np.clip(np.digitize(proba, EDGES) - 1, 0, EDGES.size - 2)
         for number in range(EDGES.size - 1):

@@ -25,6 +25,10 @@ from labelgap.report._files import replacing
 
 FORMAT = 1
 TRUSTED_TYPES = (
+    "labelgap.fitting._monitor.Trace",
+    "labelgap.models.bmlpl._calibration.Calibration",
+    "labelgap.models.bmlpl._estimator.BMLPL",
+    "labelgap.models.bmlpl._model.Params",
     "labelgap.targets.Target",
     "labelgap.yardsticks._binary_relevance.BinaryRelevance",
     "labelgap.yardsticks._kernel_ridge.KernelRidgePerLabel",

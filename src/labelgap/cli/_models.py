@@ -13,9 +13,11 @@ from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import MaxAbsScaler, Normalizer, StandardScaler
 
 from labelgap.cli._failures import BadInputError
+from labelgap.models.bmlpl import BMLPL
 from labelgap.yardsticks import BinaryRelevance, KernelRidgePerLabel, KNeighborsLabels, LabelPrior
 
 MODELS: dict[str, Callable[[], Any]] = {
+    "bmlpl": BMLPL,
     "binary-relevance": lambda: BinaryRelevance(LogisticRegression(solver="liblinear")),
     "kernel-ridge": KernelRidgePerLabel,
     "neighbors": KNeighborsLabels,

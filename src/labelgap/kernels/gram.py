@@ -19,8 +19,8 @@ def weighted_gram(features: Features, weights: np.ndarray) -> np.ndarray:
     X = features.rows
     if sparse.issparse(X):
         _sparse_gram(X.indptr, X.indices, X.data, weights, out)
-        upper = np.triu_indices(d + 1, 1)
-        out[:, upper[0], upper[1]] = out[:, upper[1], upper[0]]
+        for matrix in out:
+            matrix += np.tril(matrix, -1).T
     else:
         for c in range(k):
             out[c, :d, :d] = X.T @ (weights[:, c, None] * X)

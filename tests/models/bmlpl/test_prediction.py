@@ -10,7 +10,7 @@ import pytest
 from sklearn.datasets import load_breast_cancer, load_iris
 from sklearn.preprocessing import StandardScaler
 
-from labelgap import Labels
+from labelgap import Labels, metrics
 from labelgap.fitting import EM, Gibbs
 from labelgap.generators import make_topics
 from labelgap.models.bmlpl import BMLPL, topic_coherence
@@ -223,7 +223,7 @@ def test_chains_are_diagnosed(sampled):
     assert sampled.samples_.n_chains == 2
     assert sampled.trace_.outcome == "sampled"
     assert len(sampled.trace_.objective) == 30
-    assert sampled.intercept_shift_ == 0
+    assert sampled.calibration_ == (1, 0)
 
 
 @pytest.mark.parametrize("method", ["topic_intervals", "diagnose"])
@@ -267,3 +267,26 @@ def test_memory_of_the_best_labels_does_not_grow_with_the_rows(wide, monkeypatch
     few, many = (peak_bytes(lambda n=n: wide.predict_topk(X[:n], 5)) for n in (500, 4000))
     assert many < few + 4000 * 5 * 16 * 3
     assert many < 8 * 4000 * wide.params_.topics.shape[0] / 3
+
+
+def test_held_out_calibration_lowers_the_log_loss_of_new_rows():
+    """Strong regularisation makes timid predictions, which rows outside the fit give away."""
+    data = make_topics(
+        900, 20, 20, n_topics=5, labels_per_row=3.0, eta=0.5, signal=2.0, random_state=0
+    )
+    train, test = slice(0, 600), slice(600, 900)
+    losses, rankings = {}, {}
+    for calibration in ("shift", "held out"):
+        model = BMLPL(tau=20.0, calibration=calibration, inference=EM(30, 0.0), random_state=0)
+        model.fit(data.X[train], data.labels[train])
+        probabilities = model.predict_proba(data.X[test]).clip(1e-9, 1 - 1e-9)
+        losses[calibration] = metrics.log_loss(data.labels[test], probabilities)
+        rankings[calibration] = metrics.auc(data.labels[test], probabilities, average="instance")
+    assert model.calibration_.slope > 1
+    assert losses["held out"] < losses["shift"]
+    assert rankings["held out"] == pytest.approx(rankings["shift"], abs=0.01)
+
+
+def test_held_out_calibration_needs_batch_em():
+    with pytest.raises(ValueError, match="calibration='held out'"):
+        BMLPL(calibration="held out", inference="online").fit(np.eye(4), np.eye(4))

@@ -34,7 +34,7 @@ def assert_same(found, expected, *, rounding=False):
         else:
             np.testing.assert_array_equal(ours, theirs)
     close = {"rel": 1e-7, "abs": 1e-9} if rounding else {"rel": 0, "abs": 0}
-    assert found.intercept_shift_ == pytest.approx(expected.intercept_shift_, **close)
+    assert found.calibration_ == pytest.approx(expected.calibration_, **close)
 
 
 # ---- blocks ----------------------------------------------------------------------------------

@@ -1,9 +1,10 @@
-"""Calibration in the large: as many expected positives as there are.
+"""From fitted parameters to honest probabilities: one shift, or a slope and a shift.
 
 Learning takes topic weights at their most probable values, prediction integrates them out. The
 two agree about which labels come first but not about how many there are: for small r predicted
-probabilities come out too small. One number mends that, a shift of all intercepts
-with which the expected number of positives among observed training entries is the actual one.
+probabilities come out too small. A shift of all intercepts makes the expected number of positives
+among observed training entries the actual one. Rows that the fit has not seen can tell more: a
+slope too, since shrunken weights make predictions too timid.
 """
 
 from __future__ import annotations
@@ -18,6 +19,18 @@ from labelgap.kernels.topics import surprise_rates
 from labelgap.models.bmlpl._model import Block, Local, Params, linear_part
 
 _SHIFTS = np.linspace(-4.0, 6.0, 21)
+
+
+class Calibration(NamedTuple):
+    """Predictions use slope * psi + shift in place of psi."""
+
+    slope: float
+    shift: float
+
+    def apply(self, params: Params) -> Params:
+        weights = self.slope * params.weights
+        weights[-1] += self.shift
+        return params._replace(weights=weights.astype(params.weights.dtype))
 
 
 class Balance(NamedTuple):
@@ -44,8 +57,7 @@ def intercept_shift(params: Params, rows: Rows, n_blocks: int, n_products: float
 
 def _balance(block: Block, local: Local | None, argument: tuple[Params, int]) -> Balance:
     params, n_rows = argument
-    n_block = block.features.shape[0]
-    chosen = np.unique(np.linspace(0, n_block - 1, min(n_rows, n_block)).astype(np.intp))
+    chosen = _spread_rows(block, n_rows)
     psi = linear_part(Features(block.features.rows[chosen], None), params.weights)
     actual = float(np.diff(block.positives.indptr)[chosen].sum())
     observed = _observed(block, chosen)
@@ -61,3 +73,47 @@ def _observed(block: Block, chosen: np.ndarray) -> np.ndarray | None:
         return None
     stored = block.mask.entries.rows[chosen].toarray() > 0
     return ~stored if block.mask.unknown else stored
+
+
+def best_calibration(params: Params, rows: Rows, n_blocks: int) -> Calibration:
+    """The slope and the shift with the largest likelihood on rows the fit has not seen."""
+    best = Calibration(1.0, 0.0)
+    for width in (1.0, 0.25):
+        slopes = best.slope * np.exp(0.6 * width * np.linspace(-1, 1, 7))
+        shifts = best.shift + 3.0 * width * np.linspace(-1, 1, 13)
+        grid = [Calibration(float(a), float(b)) for a in slopes for b in shifts]
+        n_rows = int(2e9 / params.topics.size / len(grid) / n_blocks)
+        values = rows.total(_log_likelihoods, (params, grid, max(n_rows, 10 // n_blocks + 1)))
+        best = grid[int(values.argmax())]
+    return best
+
+
+def _log_likelihoods(
+    block: Block, local: Local | None, argument: tuple[Params, list[Calibration], int]
+) -> np.ndarray:
+    """Summed log-likelihood of the observed entries of some rows, one entry at a time."""
+    params, grid, n_rows = argument
+    chosen = _spread_rows(block, n_rows)
+    psi = linear_part(Features(block.features.rows[chosen], None), params.weights)
+    positive = _positive(block, chosen)
+    observed = _observed(block, chosen)
+    values = np.empty(len(grid))
+    for position, (slope, shift) in enumerate(grid):
+        rates = surprise_rates(slope * psi + shift, params.topics, params.r)
+        # a positive has log(1 - exp(-rate)), a zero -rate
+        terms = np.where(positive, np.log(np.maximum(-np.expm1(-rates), 1e-12)), -rates)
+        values[position] = terms.sum() if observed is None else terms[observed].sum()
+    return values
+
+
+def _spread_rows(block: Block, n_rows: int) -> np.ndarray:
+    n_block = block.features.shape[0]
+    return np.unique(np.linspace(0, n_block - 1, min(n_rows, n_block)).astype(np.intp))
+
+
+def _positive(block: Block, chosen: np.ndarray) -> np.ndarray:
+    dense = np.zeros((chosen.size, block.positives.n_labels), dtype=bool)
+    for position, row in enumerate(chosen):
+        start, stop = block.positives.indptr[row : row + 2]
+        dense[position, block.positives.indices[start:stop]] = True
+    return dense

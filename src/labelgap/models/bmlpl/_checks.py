@@ -25,6 +25,8 @@ def check_settings(estimator: BMLPL, settings: EM | OnlineEM | Gibbs) -> None:
         )
     if estimator.weights != "map" and isinstance(settings, Gibbs):
         raise ValueError("weights='mean' belongs to EM: Gibbs sampling draws the topic weights")
+    if estimator.calibration == "held out" and not isinstance(settings, EM):
+        raise ValueError("calibration='held out' rehearses the fit by EM; use inference='em'")
     if estimator.checkpoint is None:
         return
     if not isinstance(settings, EM):

@@ -30,7 +30,7 @@ from labelgap.fitting import (
 )
 from labelgap.labels import Labels
 from labelgap.models.bmlpl import _online, _predict, _prepare, _sampling, _topics
-from labelgap.models.bmlpl._calibration import intercept_shift
+from labelgap.models.bmlpl._calibration import Calibration, best_calibration, intercept_shift
 from labelgap.models.bmlpl._checks import check_data, check_settings
 from labelgap.models.bmlpl._model import Local, Params, TopicModel, topic_usage
 from labelgap.models.bmlpl._posterior import ChainSamples
@@ -73,6 +73,11 @@ class BMLPL(ClassNamePrefixFeaturesOutMixin, TransformerMixin, LabelGapClassifie
     unknown : {"mask", "zero"}
         Whether unknown entries are left out of the likelihood, or count as zeros as in the paper,
         where only positives matter.
+    calibration : {"shift", "held out"}
+        Probabilities are corrected by one shift of all intercepts, which makes the expected
+        number of training positives the actual one; or by a slope and a shift chosen on every
+        fifth row after a first EM fit to the others, which nearly doubles the time. Rankings hardly
+        change; log-loss and decisions do. Gibbs sampling needs no correction.
     inference : {"em", "online", "gibbs"} or EM, OnlineEM, Gibbs
         The loop, with its settings; see :mod:`labelgap.fitting`.
     init : {"labels", "random"} or (topics, weights)
@@ -105,9 +110,8 @@ class BMLPL(ClassNamePrefixFeaturesOutMixin, TransformerMixin, LabelGapClassifie
         Expected counts that each topic accounts for in the training rows.
     trace_ : Trace
         Objective of every iteration, and how the fit ended.
-    intercept_shift_ : float
-        Shift of all intercepts in predictions, which makes the expected number of positives in
-        the training rows the actual one; zero for Gibbs.
+    calibration_ : Calibration
+        Slope and shift of psi in predictions.
     samples_ : ChainSamples or None
         Posterior samples of all chains (Gibbs only).
     classes_, n_features_in_, feature_names_in_
@@ -126,6 +130,7 @@ class BMLPL(ClassNamePrefixFeaturesOutMixin, TransformerMixin, LabelGapClassifie
         "eta": [Interval(Real, 0, None, closed="neither")],
         "weights": [StrOptions({"map", "mean"})],
         "unknown": [StrOptions({"mask", "zero"})],
+        "calibration": [StrOptions({"shift", "held out"})],
         "inference": [StrOptions({"em", "online", "gibbs"}), EM, OnlineEM, Gibbs],
         "init": [StrOptions({"labels", "random"}), tuple, list],
         "warm_start": ["boolean"],
@@ -146,6 +151,7 @@ class BMLPL(ClassNamePrefixFeaturesOutMixin, TransformerMixin, LabelGapClassifie
         eta: float = 1.0,
         weights: Literal["map", "mean"] = "map",
         unknown: Literal["mask", "zero"] = "mask",
+        calibration: Literal["shift", "held out"] = "shift",
         inference: Any = "em",
         init: Any = "labels",
         warm_start: bool = False,
@@ -162,6 +168,7 @@ class BMLPL(ClassNamePrefixFeaturesOutMixin, TransformerMixin, LabelGapClassifie
         self.eta = eta
         self.weights = weights
         self.unknown = unknown
+        self.calibration = calibration
         self.inference = inference
         self.init = init
         self.warm_start = warm_start
@@ -219,9 +226,15 @@ class BMLPL(ClassNamePrefixFeaturesOutMixin, TransformerMixin, LabelGapClassifie
             params, trace = _sampling.fit_gibbs(self, settings, open_blocks(), start)
         else:
             params, trace = _online.fit_online(self, settings, source, make, start(0), facts)
-        self.intercept_shift_ = 0.0
-        if self.samples_ is None:
-            self.intercept_shift_ = intercept_shift(params, open_blocks(), len(source))
+        self.calibration_ = Calibration(1.0, 0.0)
+        if self.calibration == "held out":
+            parts = [_prepare.block_maker(active, use_mask, dtype, p) for p in ("rest", "held out")]
+            rest, held_out = (partial(open_rows, source, m, client=self.client) for m in parts)
+            rehearsal, _ = self._fit_em(settings, rest, start, facts, left_out, watched=False)
+            self.calibration_ = best_calibration(rehearsal, held_out(), len(source))
+        elif self.samples_ is None:
+            shift = intercept_shift(params, open_blocks(), len(source))
+            self.calibration_ = Calibration(1.0, shift)
         if active is not None:
             topics = _prepare.with_empty_labels(params.topics, active, n_labels)
             params = params._replace(topics=topics)
@@ -237,15 +250,19 @@ class BMLPL(ClassNamePrefixFeaturesOutMixin, TransformerMixin, LabelGapClassifie
         start: Callable[[int], Params],
         facts: _prepare.Survey,
         left_out: int,
+        watched: bool = True,
     ) -> tuple[Params, Trace]:
         model = self._model(settings.solver, settings.n_cg, left_out)
         fits: list[tuple[Params, Trace, np.ndarray]] = []
         for attempt in range(settings.n_init):
-            monitor = Monitor(settings.max_iter, settings.tol, self.callback)
-            saved, rows = self._checkpoint(settings, facts), open_blocks()
+            monitor = Monitor(settings.max_iter, settings.tol, self.callback if watched else None)
+            saved = self._checkpoint(settings, facts) if watched else None
+            rows = open_blocks()
             params, trace = run_em(model, rows, start(attempt), monitor, saved)
             fits.append((params, trace, rows.total(topic_usage, None)))
-        params, trace, self.topic_usage_ = max(fits, key=lambda fit: fit[1].objective[-1])
+        params, trace, usage = max(fits, key=lambda fit: fit[1].objective[-1])
+        if watched:
+            self.topic_usage_ = usage
         return params, trace
 
     def partial_fit(self, X: Any, Y: Any, classes: Any = None, *, total_rows=None) -> BMLPL:
@@ -346,9 +363,7 @@ class BMLPL(ClassNamePrefixFeaturesOutMixin, TransformerMixin, LabelGapClassifie
 
     def _balanced(self) -> Params:
         """Parameters with the intercepts that balance expected and actual positives."""
-        weights = self.params_.weights.copy()
-        weights[-1] += self.intercept_shift_
-        return self.params_._replace(weights=weights)
+        return self.calibration_.apply(self.params_)
 
     def _posterior(self) -> ChainSamples:
         check_is_fitted(self)

@@ -18,7 +18,7 @@ from labelgap.fitting import (
     run_online,
 )
 from labelgap.labels import Labels
-from labelgap.models.bmlpl._calibration import intercept_shift
+from labelgap.models.bmlpl._calibration import Calibration, intercept_shift
 from labelgap.models.bmlpl._checks import check_settings
 from labelgap.models.bmlpl._model import Params, Stats, TopicModel
 from labelgap.models.bmlpl._prepare import Survey, block_maker, survey_block
@@ -116,7 +116,8 @@ def partial_fit(estimator: BMLPL, X: Any, Y: Any, classes: Any, total_rows: int 
     params, running, n_steps = _take(model, settings, batch, state, row_scale, monitor)
     estimator.params_ = params
     estimator.topic_usage_ = running.by_label.sum(axis=0, dtype=np.float64)
-    estimator.intercept_shift_ = intercept_shift(params, batch, 1, n_products=3e7)
+    shift = intercept_shift(params, batch, 1, n_products=3e7)
+    estimator.calibration_ = Calibration(1.0, shift)
     estimator._online_state = (running, n_steps, n_seen)
     estimator._n_features_out = params.r.size
     return estimator

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from scipy import sparse
@@ -14,6 +14,8 @@ from labelgap.kernels.products import prepare_features
 from labelgap.labels import Labels
 from labelgap.models.bmlpl._mask import prepare_mask
 from labelgap.models.bmlpl._model import Block
+
+Part = Literal["all", "held out", "rest"]
 
 
 class Survey(NamedTuple):
@@ -49,13 +51,27 @@ def working_dtype(X: Any) -> np.dtype:
     return X.dtype if X.dtype == np.float32 else np.dtype(np.float64)
 
 
+HELD_OUT_EVERY = 5
+
+
 def prepare_block(
-    active: np.ndarray | None, use_mask: bool, dtype: Any, index: int, X: Any, labels: Labels
+    active: np.ndarray | None,
+    use_mask: bool,
+    dtype: Any,
+    part: Part,
+    index: int,
+    X: Any,
+    labels: Labels,
 ) -> Block:
     """One block: features ready for products, positives in both directions, and the mask.
 
-    ``active`` are the columns of the labels that take part; None for all.
+    ``active`` are the columns of the labels that take part; None for all. ``part`` keeps all
+    rows, every fifth ("held out"), or the others ("rest").
     """
+    if part != "all":
+        is_held_out = np.arange(X.shape[0]) % HELD_OUT_EVERY == HELD_OUT_EVERY - 1
+        kept = np.flatnonzero(is_held_out if part == "held out" else ~is_held_out)
+        X, labels = X[kept], labels[kept]
     if active is not None:
         labels = labels[:, active]
     X = X.astype(dtype, copy=False)
@@ -77,6 +93,6 @@ def with_empty_labels(topics: np.ndarray, active: np.ndarray, n_labels: int) -> 
     return full
 
 
-def block_maker(active: np.ndarray | None, use_mask: bool, dtype: Any) -> Any:
+def block_maker(active: np.ndarray | None, use_mask: bool, dtype: Any, part: Part = "all") -> Any:
     """:func:`prepare_block` with everything but the rows settled; can be sent elsewhere."""
-    return partial(prepare_block, active, use_mask, dtype)
+    return partial(prepare_block, active, use_mask, dtype, part)

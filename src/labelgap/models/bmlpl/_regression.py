@@ -34,7 +34,9 @@ def solve_regression(
     tau = params.tau[:, None]
     gradient = stats.gradient - tau * params.weights
     if model.solver == "exact":
-        correction, variance = _solve_exactly(gradient, params, rows, row_scale)
+        correction, variance = _solve_exactly(
+            gradient, params, rows, row_scale, want_variance=model.learn_tau
+        )
     else:
         diagonal = stats.curvature + tau
         variance = 1 / diagonal
@@ -50,18 +52,17 @@ def _hessian_product(
 
 
 def _solve_exactly(
-    gradient: np.ndarray, params: Params, rows: Rows, row_scale: float
+    gradient: np.ndarray, params: Params, rows: Rows, row_scale: float, *, want_variance: bool
 ) -> tuple[np.ndarray, np.ndarray]:
-    correction, variance = np.empty_like(gradient), np.empty_like(gradient)
+    correction, variance = np.empty_like(gradient), np.zeros_like(gradient)
     for topics in topic_chunks(*gradient.shape):
         hessians = row_scale * rows.total(block_gram, topics)
         for position, k in enumerate(range(topics.start, topics.stop)):
             factor = factorise(hessians[position], params.tau)
             correction[:, k] = linalg.cho_solve(factor, gradient[:, k])
-            inverse, _ = linalg.lapack.get_lapack_funcs("potri", (factor[0],))(
-                factor[0], lower=factor[1]
-            )
-            variance[:, k] = np.diag(inverse)
+            if want_variance:
+                invert = linalg.lapack.get_lapack_funcs("potri", (factor[0],))
+                variance[:, k] = np.diag(invert(factor[0], lower=factor[1])[0])
     return correction, variance
 
 
