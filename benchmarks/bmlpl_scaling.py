@@ -13,13 +13,13 @@ from labelgap.fitting import EM
 from result_rows import ResultRows
 
 SETTINGS = {"n_factors": 200, "tau": 0.5}
-N_ITER = 12
+N_ITER, N_ROUNDS = 12, 4
 
 
 def seconds_per_iteration(X, labels: Labels) -> float:
-    """Median over the iterations, so that a busy moment does not count."""
+    """The quickest iteration: everything slower is the machine doing something else."""
     model = BMLPL(**SETTINGS, inference=EM(N_ITER, 0.0), random_state=0).fit(X, labels)
-    return float(np.median(np.diff(model.trace_.seconds)))
+    return float(np.diff(model.trace_.seconds).min())
 
 
 def keep(labels: Labels, share: float) -> Labels:
@@ -34,13 +34,17 @@ def main() -> None:
     split = load_split("delicious")
     rows = ResultRows("bmlpl_scaling", ("share", "n_labels"))
     seconds_per_iteration(split.X[:500], split.Y[:500])
-    for share in (0.2, 0.4, 0.6, 0.8, 1.0):
-        if not rows.find(share=share, n_labels=983):
-            labels = keep(split.Y, share)
-            seconds = seconds_per_iteration(split.X, labels)
-            row = {"experiment": "scaling", "dataset": "delicious", "share": share}
-            row |= {"n_labels": labels.n_labels, "n_positives": labels.n_positives()}
-            rows.add({**row, "seconds_per_iteration": seconds})
+    if rows.rows:
+        return
+    kept = {share: keep(split.Y, share) for share in (0.2, 0.4, 0.6, 0.8, 1.0)}
+    quickest = dict.fromkeys(kept, np.inf)
+    for _ in range(N_ROUNDS):
+        for share, labels in kept.items():
+            quickest[share] = min(quickest[share], seconds_per_iteration(split.X, labels))
+    for share, labels in kept.items():
+        row = {"experiment": "scaling", "dataset": "delicious", "share": share}
+        row |= {"n_labels": labels.n_labels, "n_positives": labels.n_positives()}
+        rows.add({**row, "seconds_per_iteration": quickest[share]})
 
 
 if __name__ == "__main__":

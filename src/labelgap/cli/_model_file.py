@@ -26,6 +26,7 @@ from labelgap.report._files import replacing
 FORMAT = 1
 TRUSTED_TYPES = (
     "labelgap.fitting._monitor.Trace",
+    "labelgap.fitting._settings.EM",
     "labelgap.models.bmlpl._calibration.Calibration",
     "labelgap.models.bmlpl._estimator.BMLPL",
     "labelgap.models.bmlpl._model.Params",

@@ -13,11 +13,13 @@ from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import MaxAbsScaler, Normalizer, StandardScaler
 
 from labelgap.cli._failures import BadInputError
+from labelgap.fitting import EM
 from labelgap.models.bmlpl import BMLPL
 from labelgap.yardsticks import BinaryRelevance, KernelRidgePerLabel, KNeighborsLabels, LabelPrior
 
 MODELS: dict[str, Callable[[], Any]] = {
-    "bmlpl": BMLPL,
+    # a fixed number of iterations: a warning about convergence is no use at a prompt
+    "bmlpl": lambda: BMLPL(inference=EM(100, tol=0.0)),
     "binary-relevance": lambda: BinaryRelevance(LogisticRegression(solver="liblinear")),
     "kernel-ridge": KernelRidgePerLabel,
     "neighbors": KNeighborsLabels,

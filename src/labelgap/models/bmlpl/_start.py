@@ -33,7 +33,7 @@ def starting_params(
     around the label frequencies. A pair ``(topics, weights)`` is taken as it is.
     """
     weights = np.zeros((facts.n_features + 1, n_factors), dtype=facts.dtype)
-    mean_labels = max(facts.label_counts.sum() / facts.n_rows, 1e-12)
+    mean_labels = max(facts.label_counts.sum(), 1.0) / facts.n_rows
     weights[-1] = np.log(mean_labels / (n_factors * r))
     if isinstance(init, str):
         topics = _draw_topics(facts.label_counts, n_factors, init, rng)
