@@ -56,20 +56,18 @@ class ResultRows:
 
 
 def machine_facts() -> dict[str, Any]:
-    commit = subprocess.run(
-        ["git", "rev-parse", "--short", "HEAD"],
-        capture_output=True,
-        text=True,
-        cwd=Path(__file__).parent,
-        check=False,
-    ).stdout.strip()
+    """Where a row comes from; a commit with "+" was measured with uncommitted source."""
+    commit = _git("rev-parse", "--short", "HEAD") + ("+" if _git("status", "-s", "../src") else "")
     versions = {m.__name__: m.__version__ for m in (labelgap, np, scipy, sklearn)}
-    return {
-        "commit": commit,
-        "versions": versions,
-        "cpus": os.cpu_count(),
-        "python": platform.python_version(),
-    }
+    facts = {"commit": commit, "versions": versions, "cpus": os.cpu_count()}
+    return {**facts, "python": platform.python_version()}
+
+
+def _git(*arguments: str) -> str:
+    command = ["git", *arguments]
+    here = Path(__file__).parent
+    done = subprocess.run(command, capture_output=True, text=True, cwd=here, check=False)
+    return done.stdout.strip()
 
 
 def peak_gigabytes() -> float:

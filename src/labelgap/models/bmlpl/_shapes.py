@@ -32,14 +32,10 @@ def best_shapes(
     r = mass / pull
     for _ in range(60):
         value = mass + n_rows * r * (np.log(r) - special.digamma(r)) - pull * r
-        slope = n_rows * (r * (np.log(r) - special.digamma(r) + 1) - r**2 * _trigamma(r))
+        slope = n_rows * (r * (np.log(r) - special.digamma(r) + 1) - r**2 * special.polygamma(1, r))
         slope -= pull * r
         change = np.clip(value / np.minimum(slope, -1e-12), -1.0, 1.0)
         r = r * np.exp(-change)
         if np.abs(change).max() < 1e-12:
             break
     return r
-
-
-def _trigamma(x: np.ndarray) -> np.ndarray:
-    return special.polygamma(1, x)
