@@ -6,10 +6,11 @@ objective. Rows may lie in memory, on disk or on a cluster (:class:`labelgap.fit
 loops do not know which.
 """
 
+from labelgap.fitting._batches import n_batches, run_passes, shuffled_batches, take_batch
 from labelgap.fitting._checkpoint import Checkpoint, CheckpointError
 from labelgap.fitting._dask import DaskRows
 from labelgap.fitting._dask_arrays import DaskArrays
-from labelgap.fitting._diagnostics import Diagnosis, diagnose
+from labelgap.fitting._diagnostics import CredibleInterval, Diagnosis, diagnose
 from labelgap.fitting._disk import DiskStore
 from labelgap.fitting._disk_blocks import BlockFolder, write_blocks
 from labelgap.fitting._loops import run_em, run_gibbs, run_online
@@ -29,6 +30,7 @@ __all__ = [
     "BlockFolder",
     "Checkpoint",
     "CheckpointError",
+    "CredibleInterval",
     "DaskArrays",
     "DaskRows",
     "Diagnosis",
@@ -52,12 +54,16 @@ __all__ = [
     "add",
     "diagnose",
     "fitting_settings",
+    "n_batches",
     "open_rows",
     "row_slices",
     "row_source",
     "run_em",
     "run_gibbs",
     "run_online",
+    "run_passes",
     "scale",
+    "shuffled_batches",
+    "take_batch",
     "write_blocks",
 ]

@@ -25,6 +25,13 @@ class Diagnosis(NamedTuple):
     ess_tail: np.ndarray
 
 
+class CredibleInterval(NamedTuple):
+    """Lower and upper ends of central credible intervals."""
+
+    lower: np.ndarray
+    upper: np.ndarray
+
+
 def diagnose(draws: np.ndarray) -> Diagnosis:
     """All three diagnostics of every quantity.
 

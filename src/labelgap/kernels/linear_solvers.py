@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from types import ModuleType
+from typing import Any
 
 import numpy as np
 
+from labelgap.kernels.array_namespace import array_namespace
+
 
 def conjugate_gradient(
-    product: Callable[[np.ndarray], np.ndarray],
-    right_side: np.ndarray,
-    diagonal: np.ndarray,
+    product: Callable[[Any], Any],
+    right_side: Any,
+    diagonal: Any,
     *,
     n_steps: int,
     tol: float = 0.0,
-) -> np.ndarray:
+) -> Any:
     """A few steps of preconditioned conjugate gradient on k systems A_c x_c = b_c at once.
 
     Starts at zero, so that the quadratic x'Ax/2 - b'x never gets worse than its value there;
@@ -25,6 +29,7 @@ def conjugate_gradient(
     product : callable
         Maps P of shape (d, k) to the columns A_c p_c.
     right_side : array of shape (d, k)
+        Of numpy or of any library of the array API standard.
     diagonal : array of shape (d, k)
         Diagonals of the matrices (the Jacobi preconditioner), all positive.
     n_steps : int
@@ -32,23 +37,35 @@ def conjugate_gradient(
     tol : float
         Stops when every residual is below ``tol`` times its right side.
     """
-    solution = np.zeros_like(right_side)
-    residual = right_side.copy()
-    target = tol * np.linalg.norm(right_side, axis=0)
+    xp = array_namespace(right_side, diagonal)
+    solution = xp.zeros_like(right_side)
+    residual = right_side
+    target = tol**2 * _column_dots(xp, right_side, right_side)
     scaled = residual / diagonal
-    direction = scaled.copy()
-    energy = np.einsum("dk,dk->k", residual, scaled)
+    direction = scaled
+    energy = _column_dots(xp, residual, scaled)
     for _ in range(n_steps):
         image = product(direction)
-        curvature = np.einsum("dk,dk->k", direction, image)
-        length = np.divide(energy, curvature, out=np.zeros_like(energy), where=curvature > 0)
-        solution += length * direction
-        residual -= length * image
-        if tol and (np.linalg.norm(residual, axis=0) <= target).all():
+        length = _ratio(xp, energy, _column_dots(xp, direction, image))
+        solution = solution + length * direction
+        residual = residual - length * image
+        if tol and bool(xp.all(_column_dots(xp, residual, residual) <= target)):
             break
         scaled = residual / diagonal
-        new_energy = np.einsum("dk,dk->k", residual, scaled)
-        ratio = np.divide(new_energy, energy, out=np.zeros_like(energy), where=energy > 0)
-        direction = scaled + ratio * direction
+        new_energy = _column_dots(xp, residual, scaled)
+        direction = scaled + _ratio(xp, new_energy, energy) * direction
         energy = new_energy
     return solution
+
+
+def _column_dots(xp: ModuleType, left: Any, right: Any) -> Any:
+    if xp is np:
+        return np.einsum("dk,dk->k", left, right)
+    return xp.sum(left * right, axis=0)
+
+
+def _ratio(xp: ModuleType, numerator: Any, denominator: Any) -> Any:
+    """Quotients, and zero where the denominator is not positive."""
+    positive = denominator > 0
+    safe = xp.where(positive, denominator, xp.ones_like(denominator))
+    return xp.where(positive, numerator / safe, xp.zeros_like(numerator))

@@ -13,11 +13,14 @@ import numpy as np
 from numba import njit, prange
 from scipy import sparse
 
+from labelgap.kernels.array_namespace import array_namespace
+
 
 class Features(NamedTuple):
     """A feature matrix ready for products in both directions.
 
-    ``rows`` is the matrix itself (ndarray or CSR); ``columns`` its CSC copy when sparse.
+    ``rows`` is the matrix itself (a dense array of any library of the array API standard, or a
+    CSR matrix); ``columns`` its CSC copy when sparse.
     """
 
     rows: Any
@@ -35,7 +38,8 @@ class Features(NamedTuple):
 def prepare_features(X: Any) -> Features:
     """Features of a dense or sparse matrix, without a copy of the rows."""
     if not sparse.issparse(X):
-        return Features(np.ascontiguousarray(X), None)
+        is_numpy = array_namespace(X) is np
+        return Features(np.ascontiguousarray(X) if is_numpy else X, None)
     rows = sparse.csr_array(X)
     return Features(rows, rows.tocsc())
 
@@ -64,7 +68,7 @@ def squared_transposed_times(features: Features, G: np.ndarray) -> np.ndarray:
     """(X o X)' @ G, the diagonal of X' diag(g) X for each column g of G."""
     X = features.columns
     if X is None:
-        return np.square(features.rows).T @ G
+        return (features.rows * features.rows).T @ G
     out = np.empty((X.shape[1], G.shape[1]), dtype=np.result_type(X.dtype, G.dtype))
     _compressed_times(X.indptr, X.indices, np.square(X.data), np.ascontiguousarray(G), out)
     return out

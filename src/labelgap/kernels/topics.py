@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import math
+from types import ModuleType
+from typing import Any
 
 import numpy as np
 from numba import njit, prange
 
+from labelgap.kernels.array_namespace import array_namespace
 from labelgap.kernels.polya_gamma import unit_mean
 
 
@@ -73,7 +76,7 @@ _FACTORS_PER_LOGARITHM = 8
 _SMALL_RATE = 1e-2
 
 
-def surprise_rates(psi: np.ndarray, topics: np.ndarray, r: np.ndarray) -> np.ndarray:
+def surprise_rates(psi: Any, topics: Any, r: Any) -> Any:
     """-log P(y_l = 0 | x) = sum_k r_k log(1 + V_lk exp(psi_k)), topic weights integrated out.
 
     Most rates are small, and for those three terms of the series of the logarithm, which are
@@ -83,9 +86,14 @@ def surprise_rates(psi: np.ndarray, topics: np.ndarray, r: np.ndarray) -> np.nda
     Parameters
     ----------
     psi : array of shape (n_rows, n_topics)
+        Of numpy or of any library of the array API standard; the latter takes the logarithms of
+        one topic after the other.
     topics : array of shape (n_labels, n_topics)
     r : array of shape (n_topics,)
     """
+    xp = array_namespace(psi, topics, r)
+    if xp is not np:
+        return _rates_by_topic(xp, psi, topics, r)
     growth = np.exp(np.minimum(psi, _LARGEST_PSI)).astype(np.float64)
     topics = topics.astype(np.float64, copy=False)
     first = growth @ topics.T
@@ -98,6 +106,14 @@ def surprise_rates(psi: np.ndarray, topics: np.ndarray, r: np.ndarray) -> np.nda
         _replace_large(growth, topics, float(r[0]), first, out)
     else:
         _replace_large_general(growth, topics, r.astype(np.float64), first, out)
+    return out
+
+
+def _rates_by_topic(xp: ModuleType, psi: Any, topics: Any, r: Any) -> Any:
+    growth = xp.exp(xp.minimum(psi, xp.full_like(psi, _LARGEST_PSI)))
+    out = 0.0
+    for k in range(psi.shape[1]):
+        out = out + r[k] * xp.log1p(growth[:, k, None] * topics[None, :, k])
     return out
 
 

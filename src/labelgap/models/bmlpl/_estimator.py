@@ -17,6 +17,7 @@ from labelgap.estimator import LabelGapClassifier
 from labelgap.fitting import (
     EM,
     Checkpoint,
+    CredibleInterval,
     Diagnosis,
     Gibbs,
     Monitor,
@@ -34,7 +35,6 @@ from labelgap.models.bmlpl._calibration import Calibration, best_calibration, in
 from labelgap.models.bmlpl._checks import check_data, check_settings
 from labelgap.models.bmlpl._model import Local, Params, TopicModel, topic_usage
 from labelgap.models.bmlpl._posterior import ChainSamples
-from labelgap.models.bmlpl._posterior import Interval as CredibleInterval
 from labelgap.models.bmlpl._start import DataFacts, continued_params, starting_params
 from labelgap.targets import Target
 
@@ -225,7 +225,7 @@ class BMLPL(ClassNamePrefixFeaturesOutMixin, TransformerMixin, LabelGapClassifie
         elif isinstance(settings, Gibbs):
             params, trace = _sampling.fit_gibbs(self, settings, open_blocks(), start)
         else:
-            params, trace = _online.fit_online(self, settings, source, make, start(0), facts)
+            params, trace = _online.fit_online(self, settings, source, make, start(0))
         self.calibration_ = Calibration(1.0, 0.0)
         if self.calibration == "held out":
             parts = [_prepare.block_maker(active, use_mask, dtype, p) for p in ("rest", "held out")]
@@ -300,7 +300,7 @@ class BMLPL(ClassNamePrefixFeaturesOutMixin, TransformerMixin, LabelGapClassifie
 
         Returns
         -------
-        Interval
+        CredibleInterval
             Arrays ``lower`` and ``upper`` of shape (n_rows, n_labels).
         """
         return _sampling.predict_interval(self._posterior(), self._validate_predict(X), level)

@@ -108,9 +108,8 @@ class TopicModel:
         zeros = np.zeros(shape, dtype=params.weights.dtype)
         if self.weights == "map":
             return Local(zeros, zeros)
-        psi = linear_part(block.features, params.weights)
+        psi, log_s = shifted_parts(block, params)
         u, term = np.empty_like(psi), np.empty(len(psi))
-        log_s = log_exposure(block.mask, params.topics, psi)
         kernel.topic_weights(psi, log_s, zeros, params.r, u, term)
         return Local(expected_counts(block.positives, u, params.topics).by_row, zeros)
 
@@ -118,13 +117,10 @@ class TopicModel:
         """Topic weights from the last counts, new counts, and the statistics they give."""
         if local is None:
             local = self.start(block, params)
-        psi = linear_part(block.features, params.weights)
-        log_s = log_exposure(block.mask, params.topics, psi)
+        psi, log_s = shifted_parts(block, params)
         u, rates, row_term = self.topic_weights(psi, log_s, local.counts, params.r)
         totals = expected_counts(block.positives, rates, params.topics)
-        residual, omega = np.empty_like(psi), np.empty_like(psi)
-        spread = self._spread(block.features, params)
-        kernel.regression_terms(psi, log_s, totals.by_row, params.r, spread, residual, omega)
+        residual, omega = self._regression_terms(block, params, psi, log_s, totals.by_row)
         stats = Stats(
             by_label=totals.by_label,
             exposed=labels_exposed(block.mask, u),
@@ -136,6 +132,13 @@ class TopicModel:
             log_posterior=totals.log_expm1_rate + row_term,
         )
         return Local(totals.by_row, omega), stats
+
+    def regress_again(self, block: Block, local: Local, params: Params) -> tuple[Local, np.ndarray]:
+        """Gradient and Polya-Gamma means of the regression at other topics, for the same counts."""
+        psi, log_s = shifted_parts(block, params)
+        residual, omega = self._regression_terms(block, params, psi, log_s, local.counts)
+        gradient = with_intercept(transposed_times(block.features, residual), residual)
+        return Local(local.counts, omega), gradient
 
     def topic_weights(
         self, psi: np.ndarray, log_s: np.ndarray, counts: np.ndarray, r: np.ndarray
@@ -160,19 +163,30 @@ class TopicModel:
         step_size: float = 1.0,
         row_scale: float = 1.0,
     ) -> Params:
-        """Topics in closed form, r and tau by their fixed points, W by linear systems."""
-        weights, variance = solve_regression(self, stats, params, rows, step_size, row_scale)
-        r, tau = params.r, params.tau
-        if self.learn_r:
-            r = best_shapes(self.weights, stats.tables, stats.decay, stats.n_rows, self.r_prior)
-        if self.learn_tau:
-            fresh = params.r.size / np.maximum((weights**2 + variance).sum(axis=1), 1e-12)
-            tau = np.append(np.minimum(fresh[:-1], 1e8), params.tau[-1]).astype(tau.dtype)
+        """Topics in closed form, W by linear systems, r and tau by their fixed points.
+
+        Each sees what the ones before it have become wherever it shares a term with them: under
+        a mask the regression is taken at the exposures of the new topics, and r at those and at
+        the new weights.
+        """
         topics = constrained_topics(stats.by_label, stats.exposed, self.eta, self.n_empty)
         if self.keep_unseen:
             topics = with_unseen_labels(topics, params.topics)
+        moved = params._replace(topics=topics)
+        if stats.exposed is not None:
+            gradient = rows.update(self.regress_again, moved)
+            stats = stats._replace(gradient=row_scale * gradient)
+        weights, variance = solve_regression(self, stats, moved, rows, step_size, row_scale)
+        moved = moved._replace(weights=weights)
+        r, tau = params.r, params.tau
+        if self.learn_r:
+            decay = stats.decay + row_scale * rows.total(decay_change, (params, moved))
+            r = best_shapes(self.weights, stats.tables, decay, stats.n_rows, self.r_prior)
+        if self.learn_tau:
+            fresh = params.r.size / np.maximum((weights**2 + variance).sum(axis=1), 1e-12)
+            tau = np.append(np.minimum(fresh[:-1], 1e8), params.tau[-1]).astype(tau.dtype)
         spread = variance if self.learn_tau else None
-        return Params(topics, weights, r.astype(params.r.dtype), tau, spread)
+        return moved._replace(r=r.astype(params.r.dtype), tau=tau, spread=spread)
 
     def objective(self, stats: Stats, params: Params) -> float:
         """Log posterior (or bound) at ``params``, up to a constant."""
@@ -203,6 +217,19 @@ class TopicModel:
         image = local.omega * linear_part(block.features, direction)
         return with_intercept(transposed_times(block.features, image), image)
 
+    def _regression_terms(
+        self,
+        block: Block,
+        params: Params,
+        psi: np.ndarray,
+        log_s: np.ndarray,
+        counts: np.ndarray,
+    ) -> tuple[np.ndarray, np.ndarray]:
+        residual, omega = np.empty_like(psi), np.empty_like(psi)
+        spread = self._spread(block.features, params)
+        kernel.regression_terms(psi, log_s, counts, params.r, spread, residual, omega)
+        return residual, omega
+
     def _tables(self, counts: np.ndarray, r: np.ndarray) -> np.ndarray:
         if not self.learn_r:
             return np.zeros(1)
@@ -231,6 +258,18 @@ class TopicModel:
 def topic_usage(block: Block, local: Local, argument: None) -> np.ndarray:
     """Expected counts of each topic in a block, for :meth:`labelgap.fitting.Rows.total`."""
     return local.counts.sum(axis=0, dtype=np.float64)
+
+
+def decay_change(block: Block, local: Local, params: tuple[Params, Params]) -> np.ndarray:
+    """How much sum_n log(1 + s exp(psi)) grows from the first parameters to the second."""
+    before, after = (np.logaddexp(0, sum(shifted_parts(block, p))).sum(axis=0) for p in params)
+    return after - before
+
+
+def shifted_parts(block: Block, params: Params) -> tuple[np.ndarray, np.ndarray]:
+    """psi = X W + b and the logarithm of the exposures, which shifts it."""
+    psi = linear_part(block.features, params.weights)
+    return psi, log_exposure(block.mask, params.topics, psi)
 
 
 def linear_part(features: Features, weights: np.ndarray) -> np.ndarray:

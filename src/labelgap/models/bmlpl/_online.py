@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -11,17 +10,17 @@ from labelgap.fitting import (
     LocalRows,
     Monitor,
     OnlineEM,
-    Rows,
     Trace,
     fitting_settings,
-    row_slices,
-    run_online,
+    n_batches,
+    run_passes,
+    take_batch,
 )
 from labelgap.labels import Labels
 from labelgap.models.bmlpl._calibration import Calibration, intercept_shift
 from labelgap.models.bmlpl._checks import check_settings
-from labelgap.models.bmlpl._model import Params, Stats, TopicModel
-from labelgap.models.bmlpl._prepare import Survey, block_maker, survey_block
+from labelgap.models.bmlpl._model import Params
+from labelgap.models.bmlpl._prepare import block_maker, survey_block
 
 if TYPE_CHECKING:
     from labelgap.models.bmlpl._estimator import BMLPL
@@ -33,60 +32,15 @@ def fit_online(
     source: Any,
     make: Any,
     params: Params,
-    facts: Survey,
 ) -> tuple[Params, Trace]:
     """Passes over shuffled mini-batches of a source; blocks on disk are shuffled within."""
     model = estimator._model("cg", settings.n_cg, keep_unseen=True)
-    n_batches = settings.n_passes * sum(1 for _ in _batch_sizes(source, settings.batch_rows))
-    monitor = Monitor(n_batches, 0.0, estimator.callback)
+    n_steps = settings.n_passes * n_batches(source, settings.batch_rows)
+    monitor = Monitor(n_steps, 0.0, estimator.callback)
     rng = np.random.default_rng(estimator._seed)
-
-    state: tuple = (params, None, 0)
-    for _ in range(settings.n_passes):
-        for batch, n_rows in _shuffled_batches(source, settings.batch_rows, make, rng):
-            state = _take(model, settings, batch, state, facts.n_rows / n_rows, monitor)
-            if monitor.trace.outcome != "running":
-                break
-        if monitor.trace.outcome != "running":
-            break
-    params, running, _ = state
+    params, running = run_passes(model, settings, source, make, params, monitor, rng)
     estimator.topic_usage_ = running.by_label.sum(axis=0, dtype=np.float64)
     return params, monitor.finish()
-
-
-def _take(
-    model: TopicModel, settings: OnlineEM, batch: Rows, state: tuple, row_scale: float, monitor: Any
-) -> tuple[Params, Stats, int]:
-    """Parameters, running statistics and number of steps after one more mini-batch."""
-    params, running, n_steps = state
-    return run_online(
-        model,
-        [batch],
-        params,
-        running,
-        step_size=settings.step_size,
-        first_step=n_steps,
-        row_scale=row_scale,
-        n_local=settings.n_local,
-        after_batch=lambda params, running: monitor.record(model.objective(running, params)),
-    )
-
-
-def _batch_sizes(source: Any, batch_rows: int) -> Iterator[int]:
-    for index in range(len(source)):
-        n_rows = source[index][0].shape[0]
-        yield from (part.stop - part.start for part in row_slices(n_rows, batch_rows))
-
-
-def _shuffled_batches(
-    source: Any, batch_rows: int, make: Any, rng: np.random.Generator
-) -> Iterator[tuple[Rows, int]]:
-    for index in rng.permutation(len(source)):
-        X, labels = source[int(index)]
-        order = rng.permutation(X.shape[0])
-        for part in row_slices(X.shape[0], batch_rows):
-            chosen = order[part]
-            yield LocalRows([make(0, X[chosen], labels[chosen])]), chosen.size
 
 
 def partial_fit(estimator: BMLPL, X: Any, Y: Any, classes: Any, total_rows: int | None) -> BMLPL:
@@ -113,7 +67,7 @@ def partial_fit(estimator: BMLPL, X: Any, Y: Any, classes: Any, total_rows: int 
     batch = LocalRows([make(0, X, labels)])
     row_scale = (total_rows or n_seen) / X.shape[0]
     state = (params, running, n_steps)
-    params, running, n_steps = _take(model, settings, batch, state, row_scale, monitor)
+    params, running, n_steps = take_batch(model, settings, batch, state, row_scale, monitor)
     estimator.params_ = params
     estimator.topic_usage_ = running.by_label.sum(axis=0, dtype=np.float64)
     shift = intercept_shift(params, batch, 1, n_products=3e7)

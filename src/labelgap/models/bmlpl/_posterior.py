@@ -5,13 +5,20 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import NamedTuple
 
 import numpy as np
 from scipy.optimize import linear_sum_assignment
 
-from labelgap.fitting import FitDivergedError, Progress, Rows, row_slices, run_gibbs
-from labelgap.fitting._diagnostics import Diagnosis, diagnose
+from labelgap.fitting import (
+    CredibleInterval,
+    Diagnosis,
+    FitDivergedError,
+    Progress,
+    Rows,
+    diagnose,
+    row_slices,
+    run_gibbs,
+)
 from labelgap.kernels.products import Features, prepare_features
 from labelgap.kernels.topics import surprise_rates
 from labelgap.models.bmlpl._gibbs import SampledTopicModel
@@ -72,13 +79,6 @@ class ChainSamples:
         """R-hat and effective sample sizes of the log posterior at the kept draws."""
         kept = self.log_posterior[:, self.n_burn_in + self.thin - 1 :: self.thin]
         return diagnose(kept)
-
-
-class Interval(NamedTuple):
-    """Lower and upper quantiles of a central credible interval."""
-
-    lower: np.ndarray
-    upper: np.ndarray
 
 
 def draw_chains(
@@ -222,7 +222,9 @@ def predictive_probabilities(samples: ChainSamples, features: Features) -> np.nd
     return total / len(samples)
 
 
-def predictive_intervals(samples: ChainSamples, features: Features, level: float = 0.9) -> Interval:
+def predictive_intervals(
+    samples: ChainSamples, features: Features, level: float = 0.9
+) -> CredibleInterval:
     """Central credible intervals of each P(y_l = 1 | x, parameters) over the kept draws.
 
     They say how well the probability is known, not whether the label is there.
@@ -235,7 +237,7 @@ def predictive_intervals(samples: ChainSamples, features: Features, level: float
         part = prepare_features(features.rows[chunk])
         draws = np.stack([_probabilities(params, part) for params in samples])
         out[:, chunk] = np.quantile(draws, bounds, axis=0)
-    return Interval(*out)
+    return CredibleInterval(*out)
 
 
 def diagnose_predictions(samples: ChainSamples, features: Features) -> Diagnosis:
@@ -273,13 +275,13 @@ def align_topics(samples: ChainSamples, reference: np.ndarray | None = None) -> 
     return replace(samples, topics=topics, weights=weights, r=r)
 
 
-def topic_intervals(samples: ChainSamples, level: float = 0.9) -> Interval:
+def topic_intervals(samples: ChainSamples, level: float = 0.9) -> CredibleInterval:
     """Central credible intervals of V (n_labels x n_topics), over draws aligned beforehand.
 
     See :func:`align_topics`; a topic that does not keep its identity has wide intervals.
     """
     draws = samples.topics.reshape(-1, *samples.topics.shape[2:])
-    return Interval(*np.quantile(draws, _quantile_levels(level), axis=0))
+    return CredibleInterval(*np.quantile(draws, _quantile_levels(level), axis=0))
 
 
 def _probabilities(params: Params, features: Features) -> np.ndarray:

@@ -7,13 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from labelgap.fitting import Gibbs, Monitor, Rows, Trace, run_em
+from labelgap.fitting import CredibleInterval, Gibbs, Monitor, Rows, Trace, run_em
 from labelgap.kernels.products import prepare_features
 from labelgap.models.bmlpl._gibbs import SampledTopicModel
 from labelgap.models.bmlpl._model import Params, topic_usage
 from labelgap.models.bmlpl._posterior import (
     ChainSamples,
-    Interval,
     align_topics,
     draw_chains,
     predictive_intervals,
@@ -68,9 +67,9 @@ def predict_rates(samples: ChainSamples, X: Any) -> np.ndarray:
     return -np.log1p(-np.minimum(probabilities, 1 - 2.0**-53))
 
 
-def predict_interval(samples: ChainSamples, X: Any, level: float) -> Interval:
+def predict_interval(samples: ChainSamples, X: Any, level: float) -> CredibleInterval:
     return predictive_intervals(samples, prepare_features(X), level)
 
 
-def topic_interval(samples: ChainSamples, reference: np.ndarray, level: float) -> Interval:
+def topic_interval(samples: ChainSamples, reference: np.ndarray, level: float) -> CredibleInterval:
     return topic_intervals(align_topics(samples, reference), level)
