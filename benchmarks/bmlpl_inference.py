@@ -18,7 +18,7 @@ from result_rows import ResultRows
 
 SETTINGS = {"n_factors": 100, "r": 0.3, "tau": 0.15}
 EM_ITERATIONS = (1, 2, 5, 10, 20, 40, 80)
-N_SAMPLES, BURN_IN = 60, 40
+N_SAMPLES, BURN_IN, N_CHAINS = 120, 60, 2
 
 
 def em_curve(rows: ResultRows, split: Split, solver: str, method: str) -> None:
@@ -32,31 +32,43 @@ def em_curve(rows: ResultRows, split: Split, solver: str, method: str) -> None:
 
 
 def gibbs_curve(rows: ResultRows, split: Split) -> None:
-    """Averages of more and more draws of one chain, at the time the last of them was drawn."""
-    method = "Gibbs"
-    if rows.find(method=method, iterations=BURN_IN + N_SAMPLES):
+    """Averages of more and more draws of one chain, at the time the last of them was drawn.
+
+    The last row is the average of all chains, with R-hat and effective sample size of the log
+    posterior.
+    """
+    if rows.find(method="Gibbs, all chains", iterations=BURN_IN + N_SAMPLES):
         return
     settings = {**SETTINGS, "eta": 0.05}
-    loop = Gibbs(N_SAMPLES, BURN_IN, n_chains=1, start_iter=5)
+    loop = Gibbs(N_SAMPLES, BURN_IN, n_chains=N_CHAINS, start_iter=5)
     start = time.perf_counter()
     model = BMLPL(**settings, inference=loop, random_state=0).fit(split.X, split.Y)
-    before_chain = time.perf_counter() - start - model.trace_.seconds[-1]
-    total = np.zeros((split.X_test.shape[0], split.Y.n_labels))
     samples = model.samples_
+    total_seconds = time.perf_counter() - start
+    before_chain = total_seconds - samples.seconds[:, -1].sum()
+    total = np.zeros((split.X_test.shape[0], split.Y.n_labels))
     for draw in range(samples.n_draws):
         single = BMLPL(**settings)
         single.__dict__.update(model.__dict__)
         single.samples_, single.params_ = None, samples.params(0, draw)
         total += single.predict_proba(split.X_test)
         sweep = BURN_IN + draw + 1
-        if (draw + 1) % 10 == 0 and not rows.find(method=method, iterations=sweep):
-            seconds = before_chain + model.trace_.seconds[sweep - 1]
-            add(rows, method, sweep, seconds, split, total / (draw + 1))
+        if (draw + 1) % 10 == 0 and not rows.find(method="Gibbs", iterations=sweep):
+            seconds = before_chain + samples.seconds[0, sweep - 1]
+            add(rows, "Gibbs", sweep, seconds, split, total / (draw + 1))
+    diagnosis = model.diagnose()
+    facts = {"r_hat": float(diagnosis.r_hat), "ess_bulk": float(diagnosis.ess_bulk)}
+    proba = model.predict_proba(split.X_test)
+    add(rows, "Gibbs, all chains", BURN_IN + N_SAMPLES, total_seconds, split, proba, **facts)
 
 
-def add(rows: ResultRows, method: str, n_iter: int, seconds: float, split: Split, proba) -> None:
+def add(
+    rows: ResultRows, method: str, n_iter: int, seconds: float, split: Split, proba, **facts: float
+) -> None:
     row = {"experiment": "inference", "dataset": "bibtex", "method": method, "iterations": n_iter}
-    rows.add({**row, "params": SETTINGS, "seconds": seconds, **scores(split.Y_test, proba)})
+    rows.add(
+        {**row, "params": SETTINGS, "seconds": seconds, **facts, **scores(split.Y_test, proba)}
+    )
 
 
 def main() -> None:

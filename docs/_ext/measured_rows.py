@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import statistics
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
@@ -23,6 +24,24 @@ def read_rows(prefix: str, folder: Path = FOLDER, **wanted: str) -> list[dict[st
             except json.JSONDecodeError as error:
                 raise ValueError(f"{path.name}, line {number}: {error}") from error
     return [row for row in rows if all(str(row.get(k)) == v for k, v in wanted.items())]
+
+
+def averaged(rows: list[dict[str, Any]], columns: Iterable[str]) -> list[dict[str, Any]]:
+    """Rows that agree in all these columns but their floats, as one: "mean ± deviation"."""
+    columns = [c for c in columns if any(c in row for row in rows)]
+    groups: dict[str, list[dict[str, Any]]] = {}
+    for row in rows:
+        words = {c: row.get(c) for c in columns if not isinstance(row.get(c), float)}
+        groups.setdefault(json.dumps(words, sort_keys=True), []).append(row)
+    return [{c: _spread([row.get(c) for row in g], c) for c in columns} for g in groups.values()]
+
+
+def _spread(values: list[Any], column: str) -> Any:
+    if len(values) == 1 or not isinstance(values[0], float):
+        return values[0]
+    if column.endswith("seconds"):
+        return statistics.mean(values)
+    return f"{statistics.mean(values):.3f} ± {statistics.stdev(values):.3f}"
 
 
 def checksum(rows: Iterable[dict[str, Any]]) -> str:

@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 from docutils import nodes
 from docutils.parsers.rst import directives
-from measured_rows import FOLDER, read_rows, shown
+from measured_rows import FOLDER, averaged, read_rows, shown
 from sphinx.util.docutils import SphinxDirective
 
 _ABSENT = "*Not measured yet.*"
@@ -17,13 +17,15 @@ class ResultTable(SphinxDirective):
     """Rows of ``benchmarks/results/<argument>*.jsonl`` as a table.
 
     ``:columns:`` lists fields, each with a heading after ``=`` if it needs another one; ``:where:``
-    keeps rows (``dataset=bibtex, experiment=accuracy``); ``:script:`` is what makes the rows.
+    keeps rows (``dataset=bibtex, experiment=accuracy``); ``:averaged:`` gives the mean and the
+    standard deviation of rows that differ in figures alone; ``:script:`` is what makes the rows.
     """
 
     required_arguments = 1
     option_spec: ClassVar = {
         "columns": directives.unchanged_required,
         "where": directives.unchanged,
+        "averaged": directives.flag,
         "script": directives.unchanged,
     }
 
@@ -31,7 +33,10 @@ class ResultTable(SphinxDirective):
         for path in FOLDER.glob(f"{self.arguments[0]}*.jsonl"):
             self.env.note_dependency(str(path))
         rows = read_rows(self.arguments[0], **pairs(self.options.get("where", "")))
-        text = table(rows, pairs(self.options["columns"])) if rows else _ABSENT
+        columns = pairs(self.options["columns"])
+        if "averaged" in self.options:
+            rows = averaged(rows, columns)
+        text = table(rows, columns) if rows else _ABSENT
         return self.parse_text_to_nodes(text + command(self.options.get("script")))
 
 

@@ -8,6 +8,8 @@ A figure without rows is not drawn, and the page says so. Fields that a figure n
 - scaling: ``n_positives``, ``seconds_per_iteration``
 - topics: ``topic``, ``share``, ``labels``, ``weights``; one row per topic
 - reliability: ``predicted``, ``observed``, ``n``; one row per bin, with ``method`` where several
+- shares: ``method``, ``share_seen``, ``precision_at_1``, ``precision_at_3``; one row per draw
+- iterations: ``method``, ``iterations``, ``precision_at_1``, ``unseen_at_1``
 
 Every file carries the checksum of its rows; ``tests/docs/test_results.py`` compares them.
 """
@@ -130,12 +132,63 @@ def draw_reliability(rows: Rows) -> Any:
     return figure
 
 
+def draw_shares(rows: Rows) -> Any:
+    """Precision against the share of seen labels: means over draws, two panels."""
+    panels = {"precision_at_1": "P@1, all labels", "precision_at_3": "P@3, all labels"}
+    return _curves(rows, "share_seen", "share of labels that are seen", panels)
+
+
+def draw_iterations(rows: Rows) -> Any:
+    """Precision against EM iterations, over all labels and over unseen ones."""
+    panels = {"precision_at_1": "P@1, all labels", "unseen_at_1": "P@1, unseen labels"}
+    figure = _curves(rows, "iterations", "EM iterations", panels)
+    for ax in figure.axes:
+        ax.set_xscale("log")
+    return figure
+
+
+def _curves(rows: Rows, across: str, title: str, panels: dict[str, str]) -> Any:
+    """One panel per measure, one curve per method: means of the rows at each place."""
+    figure, axes = pyplot.subplots(1, len(panels), figsize=(8.4, 3.6), layout="constrained")
+    methods = list(dict.fromkeys(row["method"] for row in rows))
+    places = sorted({row[across] for row in rows})
+    for ax, (measure, words) in zip(axes, panels.items(), strict=True):
+        for look, method in enumerate(methods):
+            found = {p: [] for p in places}
+            for row in rows:
+                if row["method"] == method:
+                    found[row[across]].append(row[measure])
+            held = [place for place in places if found[place]]
+            ax.plot(
+                held,
+                [np.mean(found[place]) for place in held],
+                color=_COLOURS[look],
+                linestyle=_STYLES[look],
+                marker=_MARKS[look],
+                markersize=3.5,
+                label=method,
+            )
+        ax.set_xlabel(title)
+        ax.set_ylabel(words)
+    handles, names = axes[0].get_legend_handles_labels()
+    figure.legend(handles, names, loc="outside upper center", ncols=len(names), frameon=False)
+    return figure
+
+
 DRAWN: dict[str, Callable[[Rows], Any]] = {
-    "inference": draw_inference,
-    "scaling": draw_scaling,
-    "topics": draw_topics,
-    "reliability": draw_reliability,
+    "bmlpl_inference": draw_inference,
+    "bmlpl_scaling": draw_scaling,
+    "bmlpl_topics": draw_topics,
+    "bmlpl_reliability": draw_reliability,
+    "mllcs_shares": draw_shares,
+    "mllcs_iterations": draw_iterations,
 }
+
+
+def rows_of(name: str) -> Rows:
+    """The rows behind a figure: those of one model and one experiment."""
+    model, _, experiment = name.partition("_")
+    return read_rows(f"{model}_", experiment=experiment)
 
 
 def _figure(size: tuple[float, float] = (6.0, 3.6)) -> tuple[Any, Any]:
@@ -146,11 +199,11 @@ def main(folder: Path = FIGURES) -> list[Path]:
     """Draw every figure that has rows; returns the files written."""
     folder.mkdir(exist_ok=True)
     written = []
-    for experiment, draw in DRAWN.items():
-        rows = read_rows("bmlpl_", experiment=experiment)
+    for name, draw in DRAWN.items():
+        rows = rows_of(name)
         if not rows:
             continue
-        path = folder / f"bmlpl_{experiment}.svg"
+        path = folder / f"{name}.svg"
         with mpl.rc_context(_LOOK):
             figure = draw(rows)
             about = {"Date": None, "Creator": None, "Description": f"rows {checksum(rows)}"}

@@ -12,9 +12,17 @@ from sklearn.naive_bayes import GaussianNB
 from sklearn.svm import LinearSVC
 
 from contract.toys import GradientDescent, OnePassPerceptron
+from labelgap.baselines import COSTA, LFMSL, LatentCOSTA
 from labelgap.fitting import EM, Gibbs, OnlineEM
 from labelgap.models.bmlpl import BMLPL
-from labelgap.yardsticks import BinaryRelevance, KernelRidgePerLabel, KNeighborsLabels, LabelPrior
+from labelgap.models.mllcs import MLLCS
+from labelgap.yardsticks import (
+    BinaryRelevance,
+    CooccurrenceVote,
+    KernelRidgePerLabel,
+    KNeighborsLabels,
+    LabelPrior,
+)
 
 COLUMN_OF_CLASSES = {
     "check_supervised_y_2d": "a matrix with one column is one label with 0, 1 and unknown "
@@ -67,6 +75,7 @@ def _permute_topic_start(init, rows, labels, features):
     return topics[labels], np.vstack([weights[:-1][features], weights[-1:]])
 
 
+_NOISY_START = "the start has noise, which belongs to positions of labels"
 _PRECISE = LogisticRegression(solver="liblinear", tol=1e-10)
 
 CASES = [
@@ -80,6 +89,19 @@ CASES = [
     Case(BinaryRelevance(_PRECISE, unknown="negative"), grid={"estimator__C": [0.1, 1.0]}),
     Case(BinaryRelevance(LinearSVC(tol=1e-8, random_state=0)), tolerance=1e-5),
     Case(BinaryRelevance(GaussianNB())),
+    Case(CooccurrenceVote(_PRECISE), grid={"estimator__C": [0.1, 1.0]}),
+    Case(CooccurrenceVote(GaussianNB())),
+    Case(COSTA(_PRECISE), grid={"normalisation": ["share", "pmi"]}),
+    Case(COSTA(LinearSVC(tol=1e-8, random_state=0), normalisation="dice"), tolerance=1e-5),
+    Case(
+        LFMSL(inference=EM(4, 0.0), random_state=0),
+        grid={"lambda_w": [0.1, 1.0]},
+        exempt={"check_label_order": "noise at the start belongs to positions"},
+    ),
+    Case(
+        LatentCOSTA(3, inference=EM(4, 0.0, solver="exact"), random_state=0),
+        exempt={"check_label_order": "noise at the start belongs to positions"},
+    ),
     Case(
         BMLPL(inference=EM(4, 0.0), random_state=0),
         grid={"r": [0.3, 1.0], "inference__max_iter": [2, 3]},
@@ -101,6 +123,30 @@ CASES = [
         BMLPL(inference=Gibbs(3, 2, n_chains=1), random_state=0),
         start=_topic_start,
         permute_start=_permute_topic_start,
+        exempt={
+            "check_row_order": "draws belong to positions",
+            "check_label_order": "draws belong to positions",
+            "check_feature_order": "draws belong to positions",
+        },
+    ),
+    Case(
+        MLLCS(n_factors=2, inference=EM(3, 0.0, solver="exact"), random_state=0),
+        grid={"lambda_w": [0.1, 1.0], "inference__max_iter": [2, 3]},
+        exempt={"check_label_order": _NOISY_START},
+    ),
+    Case(
+        MLLCS(n_factors=2, unseen="linear", inference=EM(3, 0.0, n_cg=6), random_state=0),
+        exempt={"check_label_order": _NOISY_START},
+    ),
+    Case(
+        MLLCS(n_factors=2, inference=OnlineEM(16), random_state=0),
+        exempt={
+            "check_row_order": "mini-batches are drawn by position",
+            "check_label_order": _NOISY_START,
+        },
+    ),
+    Case(
+        MLLCS(n_factors=2, inference=Gibbs(3, 2, n_chains=1, start_iter=2), random_state=0),
         exempt={
             "check_row_order": "draws belong to positions",
             "check_label_order": "draws belong to positions",

@@ -12,7 +12,7 @@ import pytest
 ROOT = Path(__file__).parents[2]
 sys.path.insert(0, str(ROOT / "docs" / "_ext"))
 
-from measured_rows import checksum, read_rows, shown  # noqa: E402
+from measured_rows import averaged, checksum, read_rows, shown  # noqa: E402
 
 FIGURES = ROOT / "docs" / "models" / "figures"
 
@@ -57,6 +57,19 @@ def test_cells(value, column, cell):
     assert shown(value, column) == cell
 
 
+def test_rows_that_differ_in_figures_alone_are_averaged():
+    rows = [
+        {"method": "a", "draw": 0, "score": 0.25, "fit_seconds": 1.0},
+        {"method": "a", "draw": 1, "score": 0.75, "fit_seconds": 2.0},
+        {"method": "b", "draw": 0, "score": 0.5, "fit_seconds": 4.0},
+    ]
+    assert averaged(rows, ["method", "score", "fit_seconds", "absent"]) == [
+        {"method": "a", "score": "0.500 ± 0.354", "fit_seconds": 1.5},
+        {"method": "b", "score": 0.5, "fit_seconds": 4.0},
+    ]
+    assert len(averaged(rows, ["method", "draw", "score"])) == 3
+
+
 def test_tables_leave_out_columns_that_were_not_measured(folder):
     pytest.importorskip("sphinx", reason="pip install 'labelgap[docs]'")
     from result_tables import pairs, table
@@ -79,9 +92,10 @@ def _drawing():
 
 
 def test_every_figure_is_drawn_from_the_rows_that_are_there():
-    for experiment in _drawing().DRAWN:
-        rows = read_rows("bmlpl_", experiment=experiment)
-        path = FIGURES / f"bmlpl_{experiment}.svg"
+    figures = _drawing()
+    for name in figures.DRAWN:
+        rows = figures.rows_of(name)
+        path = FIGURES / f"{name}.svg"
         assert path.exists() == bool(rows), "python docs/models/figures.py"
         if rows:
             text = path.read_text(encoding="utf-8")
@@ -89,16 +103,16 @@ def test_every_figure_is_drawn_from_the_rows_that_are_there():
 
 
 EXAMPLE_ROWS = {
-    "inference": [
+    "bmlpl_inference": [
         {"method": method, "seconds": 2.0**t, "auc_instance": 0.9 - 0.3 / (t + 1)}
         for method in ("EM, exact", "EM, 2 CG steps", "Gibbs")
         for t in range(6)
     ],
-    "scaling": [
+    "bmlpl_scaling": [
         {"n_positives": n, "seconds_per_iteration": 0.1 + 1e-6 * n + 0.002 * (n % 3)}
         for n in range(50_000, 250_001, 50_000)
     ],
-    "topics": [
+    "bmlpl_topics": [
         {
             "topic": k,
             "share": 0.2,
@@ -107,19 +121,45 @@ EXAMPLE_ROWS = {
         }
         for k in range(5)
     ],
-    "reliability": [
+    "bmlpl_reliability": [
         {"method": method, "predicted": p, "observed": factor * p, "n": int(1000 / p)}
         for method, factor in (("balanced", 1.0), ("as learned", 1.5))
         for p in (0.001, 0.01, 0.1, 0.5)
     ],
+    "mllcs_shares": [
+        {
+            "method": method,
+            "share_seen": share,
+            "draw": draw,
+            "precision_at_1": share / 2 + draw / 50,
+            "precision_at_3": share / 3,
+        }
+        for method in ("ML-LCS", "COSTA")
+        for share in (0.2, 0.5, 0.8)
+        for draw in (0, 1)
+    ],
+    "mllcs_iterations": [
+        {"method": method, "iterations": n, "precision_at_1": 0.5 - 0.2 / n, "unseen_at_1": 0.3}
+        for method in ("ML-LCS", "COSTA")
+        for n in (1, 10, 100)
+    ],
 }
 
 
-@pytest.mark.parametrize("experiment", sorted(EXAMPLE_ROWS))
-def test_figures_draw_rows_of_the_documented_form(experiment, tmp_path):
+@pytest.mark.parametrize("name", sorted(EXAMPLE_ROWS))
+def test_figures_draw_rows_of_the_documented_form(name, tmp_path):
     figures = _drawing()
-    figure = figures.DRAWN[experiment](EXAMPLE_ROWS[experiment])
+    figure = figures.DRAWN[name](EXAMPLE_ROWS[name])
     figure.savefig(tmp_path / "figure.svg")
     figures.pyplot.close(figure)
     assert (tmp_path / "figure.svg").stat().st_size > 5000
-    assert all(ax.get_xlabel() or experiment == "topics" for ax in figure.axes)
+    assert all(ax.get_xlabel() or name == "bmlpl_topics" for ax in figure.axes)
+
+
+def test_curves_are_means_over_draws():
+    figures = _drawing()
+    figure = figures.DRAWN["mllcs_shares"](EXAMPLE_ROWS["mllcs_shares"])
+    curve = figure.axes[0].lines[0]
+    figures.pyplot.close(figure)
+    assert list(curve.get_xdata()) == [0.2, 0.5, 0.8]
+    assert list(curve.get_ydata()) == pytest.approx([0.11, 0.26, 0.41])

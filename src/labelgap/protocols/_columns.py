@@ -1,38 +1,15 @@
-"""Hiding whole labels, and the co-occurrence counts that connect them to the others."""
+"""Hiding whole labels, but not the counts that connect them to the others."""
 
 from __future__ import annotations
 
 from typing import Any
 
 import numpy as np
-from scipy import sparse
 
+from labelgap.cooccurrence._counting import cooccurrence
 from labelgap.labels import Labels
 from labelgap.protocols._hidden import HiddenLabels
 from labelgap.protocols._shares import check_share, share_of
-
-
-def cooccurrence(labels: Labels, seen: Any = None) -> sparse.csr_array:
-    """In how many rows two labels are both relevant.
-
-    Parameters
-    ----------
-    labels : Labels
-        Entries that are not known to be relevant do not count.
-    seen : int array, optional
-        The labels that make the rows of the result; all by default.
-
-    Returns
-    -------
-    csr_array of int64, shape (n_seen, n_labels)
-        ``M[a, b] = sum_n y[n, seen[a]] y[n, b]``. The diagonal (``b == seen[a]``) holds the
-        label frequencies.
-    """
-    positives = labels.positives().astype(np.int64)
-    left = positives if seen is None else positives[:, np.asarray(seen)]
-    counts = sparse.csr_array(left.T @ positives)
-    counts.sort_indices()
-    return counts
 
 
 def hide_labels(labels: Labels, share: float, *, random_state: Any = None) -> HiddenLabels:

@@ -1,0 +1,6 @@
+"""Published methods to compare with, under the same contract as the models."""
+
+from labelgap.baselines._costa import COSTA
+from labelgap.baselines._latent import LFMSL, LatentCOSTA
+
+__all__ = ["COSTA", "LFMSL", "LatentCOSTA"]

@@ -1,0 +1,148 @@
+"""Logistic labels, some unknown, some zeros perhaps never looked at: the E step of their entries.
+
+Each entry has a state: 1 relevant, 2 irrelevant, 3 unknown, 4 a zero that may mean that nobody
+looked (the codes of :class:`labelgap.State`). With psi the log odds of relevance and theta the
+probability that somebody looked,
+
+    P(recorded 1) = theta sigmoid(psi),    P(recorded 0) = 1 - theta sigmoid(psi),
+
+and the probability that a recorded zero was looked at is
+
+    gamma = theta sigmoid(-psi) / (theta sigmoid(-psi) + 1 - theta).
+
+Given gamma and the Polya-Gamma mean omega, the expected log-likelihood of psi is
+kappa psi - omega psi^2 / 2 with kappa = -gamma/2 and omega = gamma tanh(psi/2) / (2 psi).
+"""
+
+from __future__ import annotations
+
+import math
+from types import ModuleType
+from typing import Any, NamedTuple
+
+import numpy as np
+from numba import njit, prange
+
+from labelgap.kernels.array_namespace import array_like, array_namespace
+from labelgap.kernels.polya_gamma import polya_gamma_mean, unit_mean
+
+__all__ = ["LabelTerms", "forgotten_probability", "label_terms", "with_soft_labels"]
+
+RELEVANT, IRRELEVANT, UNKNOWN, AMBIGUOUS = 1, 2, 3, 4
+
+
+class LabelTerms(NamedTuple):
+    """What the entries say of psi.
+
+    kappa, omega : (n, L), linear and quadratic weight of psi, zero where an entry is unknown;
+    log_likelihood : float; looked_at : (L,), expected number of ambiguous zeros that were looked
+    at, zeros when exposure is not modelled.
+    """
+
+    kappa: Any
+    omega: Any
+    log_likelihood: float
+    looked_at: Any
+
+
+def label_terms(psi: Any, states: Any, theta: Any = None) -> LabelTerms:
+    """Weights of psi and log-likelihood of the entries of some rows.
+
+    Parameters
+    ----------
+    psi : array of shape (n_rows, n_labels)
+        Log odds; of numpy or of any library of the array API standard.
+    states : int8 array of shape (n_rows, n_labels)
+    theta : array of shape (n_labels,) or None
+        Probability of a look, in (0, 1). With None an ambiguous zero is a zero.
+    """
+    xp = array_namespace(psi, states)
+    if xp is not np:
+        return _standard_terms(xp, psi, states, theta)
+    kappa, omega = np.empty_like(psi), np.empty_like(psi)
+    term = np.empty(psi.shape[0])
+    # exposure is off: no theta
+    rates = np.empty(0, dtype=psi.dtype) if theta is None else theta.astype(psi.dtype)
+    _terms_into(psi, states, rates, kappa, omega, term)
+    looked_at = np.zeros(psi.shape[1], dtype=psi.dtype)
+    if theta is not None:
+        looked_at = -2 * np.where(states == AMBIGUOUS, kappa, 0).sum(axis=0)
+    return LabelTerms(kappa, omega, float(term.sum()), looked_at)
+
+
+def with_soft_labels(terms: LabelTerms, psi: Any, soft: Any) -> LabelTerms:
+    """The terms of some labels, and beside them those of labels known by their probabilities.
+
+    A soft label q has the log-likelihood q psi - log(1 + exp(psi)).
+
+    Parameters
+    ----------
+    terms : LabelTerms
+    psi, soft : arrays of shape (n_rows, n_soft)
+    """
+    xp = array_namespace(psi, soft)
+    above = xp.maximum(psi, xp.zeros_like(psi)) + xp.log1p(xp.exp(-xp.abs(psi)))
+    return LabelTerms(
+        kappa=xp.concat([terms.kappa, soft - 0.5], axis=1),
+        omega=xp.concat([terms.omega, polya_gamma_mean(xp.ones_like(psi), psi)], axis=1),
+        log_likelihood=terms.log_likelihood + float(xp.sum(soft * psi - above)),
+        looked_at=terms.looked_at,
+    )
+
+
+def forgotten_probability(psi: np.ndarray, theta: np.ndarray) -> np.ndarray:
+    """P(relevant | recorded 0) = (1 - theta) sigmoid(psi) / (1 - theta sigmoid(psi))."""
+    positive = np.exp(-np.logaddexp(0, -psi))
+    return (1 - theta) * positive / (1 - theta * positive)
+
+
+@njit(cache=True, parallel=True)
+def _terms_into(psi, states, theta, kappa, omega, term):
+    with_exposure = theta.size > 0
+    for n in prange(psi.shape[0]):
+        total = 0.0
+        for j in range(psi.shape[1]):
+            state = states[n, j]
+            if state == UNKNOWN:
+                kappa[n, j] = 0
+                omega[n, j] = 0
+                continue
+            x = psi[n, j]
+            # log(1 + exp(x)) without overflow
+            above = max(x, 0.0) + math.log1p(math.exp(-abs(x)))
+            weight, sign = 1.0, -0.5
+            if state == RELEVANT:
+                sign = 0.5
+                total += x - above
+                if with_exposure:
+                    total += math.log(theta[j])
+            elif state == AMBIGUOUS and with_exposure:
+                looked = theta[j] * math.exp(-above)
+                weight = looked / (looked + 1.0 - theta[j])
+                total += math.log(looked + 1.0 - theta[j])
+            else:
+                total -= above
+            kappa[n, j] = sign * weight
+            omega[n, j] = weight * unit_mean(x)
+        term[n] = total
+
+
+def _standard_terms(xp: ModuleType, psi: Any, states: Any, theta: Any) -> LabelTerms:
+    zero, one = xp.zeros_like(psi), xp.ones_like(psi)
+    known, relevant = states != UNKNOWN, states == RELEVANT
+    above = xp.maximum(psi, zero) + xp.log1p(xp.exp(-xp.abs(psi)))
+    weight = xp.where(known, one, zero)
+    likelihood = xp.where(relevant, psi - above, -above)
+    looked_at = xp.zeros_like(psi[0, :])
+    if theta is not None:
+        rates = array_like(xp, theta, psi)[None, :] * one
+        looked = rates * xp.exp(-above)
+        ambiguous = states == AMBIGUOUS
+        gamma = looked / (looked + 1 - rates)
+        weight = xp.where(ambiguous, gamma, weight)
+        likelihood = xp.where(ambiguous, xp.log(looked + 1 - rates), likelihood)
+        likelihood = xp.where(relevant, likelihood + xp.log(rates), likelihood)
+        looked_at = xp.sum(xp.where(ambiguous, gamma, zero), axis=0)
+    kappa = xp.where(relevant, 0.5 * weight, -0.5 * weight)
+    total = float(xp.sum(xp.where(known, likelihood, zero)))
+    return LabelTerms(kappa, weight * polya_gamma_mean(1.0, psi), total, looked_at)

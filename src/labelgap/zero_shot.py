@@ -1,0 +1,217 @@
+"""The contract of estimators that predict labels no training row carries."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any, Literal, Self
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from labelgap import metrics
+from labelgap.cooccurrence import (
+    Cooccurrence,
+    as_cooccurrence,
+    count_cooccurrence,
+    occurrences,
+)
+from labelgap.cooccurrence._accept import has_names
+from labelgap.estimator import LabelGapClassifier
+from labelgap.labels import Labels
+
+__all__ = ["ZeroShotClassifier", "prior_of_unconnected"]
+
+LabelsName = Literal["all", "seen", "unseen"]
+
+
+class ZeroShotClassifier(LabelGapClassifier):
+    """Base of the classifiers that know unseen labels by their co-occurrence with seen ones.
+
+    A subclass writes, on validated input,
+
+    - ``_fit(X, labels, cooccurrence)``: learn, from the :class:`labelgap.Labels` of the seen
+      labels and a :class:`labelgap.cooccurrence.Cooccurrence` whose columns are in the order of
+      ``classes_`` and whose rows are in the order of ``labels``;
+    - ``_decision_function(X)`` and ``_predict_proba(X)``: of shape (n_rows, n_labels), over all
+      labels in the order of ``classes_``.
+
+    Of an unseen label nothing but its column of counts is handed on.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_labels,)
+        All labels. In the order of ``Y`` when ``Y`` has all of them; otherwise the seen ones in
+        the order of ``Y``, then the unseen ones in the order of the counts. Names, or columns of
+        the counts when there are none.
+    seen_ : bool ndarray of shape (n_labels,)
+        Which of them are seen.
+    """
+
+    def fit(self, X: Any, Y: Any = None, cooccurrence: Any = None) -> Self:
+        """Learn from rows of features, their labels, and counts for the labels they lack.
+
+        Parameters
+        ----------
+        X : array, frame or sparse matrix of shape (n_rows, n_features)
+        Y : anything :func:`labelgap.as_labels` accepts, or a vector of classes
+            Either the seen labels only, or :class:`labelgap.Labels` of all labels with the
+            unseen ones marked (:meth:`labelgap.Labels.with_unseen`). Unknown entries are never
+            read.
+        cooccurrence : anything :func:`labelgap.cooccurrence.as_cooccurrence` accepts, optional
+            Counts of seen with all labels. They are matched with the labels of ``Y`` by name
+            where both have names. Otherwise by position: the rows are the seen labels of ``Y``
+            in their order; the columns are the labels of ``Y`` when it has all of them, and else
+            first the seen labels and then the unseen ones. By default all labels are seen and
+            the counts are those of ``Y``.
+
+        Notes
+        -----
+        In a search, give a :class:`labelgap.cooccurrence.Cooccurrence`:
+        ``GridSearchCV(...).fit(X, Y, cooccurrence=counts)`` hands it to every fit as it is, while
+        scikit-learn would cut a matrix that happens to have as many rows as ``X``. Give ``Y``
+        with the unseen labels marked, so that it has the columns of the predictions: scorers skip
+        the unseen ones.
+        """
+        self._validate_params()
+        X, labels = self._validate_fit(X, Y)
+        labels, counts = self._match(labels, cooccurrence)
+        self._fit(X, labels, counts)
+        return self
+
+    def decision_function(self, X: Any, labels: LabelsName = "all") -> np.ndarray:
+        """Scores of shape (n_rows, n_labels): the larger, the more relevant.
+
+        Parameters
+        ----------
+        X : array, frame or sparse matrix of shape (n_rows, n_features)
+        labels : {"all", "seen", "unseen"}
+            The labels to predict, in the order of ``classes_``.
+        """
+        columns = self._restriction(labels)
+        scores = self._decision_function(self._validate_predict(X))
+        return self.target_.scores(scores[:, columns])
+
+    def predict_proba(self, X: Any, labels: LabelsName = "all") -> np.ndarray:
+        """Probability that each label is relevant; parameters as in :meth:`decision_function`."""
+        columns = self._restriction(labels)
+        probabilities = self._predict_proba(self._validate_predict(X))
+        return self.target_.probabilities(probabilities[:, columns])
+
+    def predict(self, X: Any, labels: LabelsName = "all") -> np.ndarray:
+        """Labels of 0 and 1, or classes; parameters as in :meth:`decision_function`."""
+        columns = self._restriction(labels)
+        probabilities = self._predict_proba(self._validate_predict(X))
+        return self.target_.decide(probabilities[:, columns])
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """Average precision per row over the observed entries; accuracy for a vector target.
+
+        ``y`` has a column for each of ``classes_``, or one for each seen label.
+        """
+        check_is_fitted(self)
+        if self.target_.kind == "multilabel" and sample_weight is None and not self.seen_.all():
+            labels = self.target_.read(y)
+            if labels.n_labels == self.seen_.sum():
+                scores = self.decision_function(X, labels="seen")
+                return metrics.average_precision(labels, scores)
+        return super().score(X, y, sample_weight)
+
+    def _fit(self, X: Any, labels: Labels, cooccurrence: Cooccurrence) -> None:  # type: ignore[override]
+        raise NotImplementedError(f"{type(self).__name__} must implement _fit")
+
+    def _restriction(self, labels: str) -> Any:
+        check_is_fitted(self)
+        if labels not in ("all", "seen", "unseen"):
+            raise ValueError(f"labels={labels!r}: use 'all', 'seen' or 'unseen'")
+        if labels == "all":
+            return slice(None)
+        if self.target_.kind != "multilabel":
+            raise ValueError(
+                f"labels={labels!r}: the target is a vector of classes, all of them seen; use 'all'"
+            )
+        return self.seen_ if labels == "seen" else ~self.seen_
+
+    def _match(self, labels: Labels, cooccurrence: Any) -> tuple[Labels, Cooccurrence]:
+        """The seen labels and the counts in the order of all labels; sets what fit promises."""
+        if cooccurrence is None:
+            self.seen_ = np.ones(len(self.classes_), dtype=bool)
+            return labels, _counts_of(labels)
+        if self.target_.kind != "multilabel":
+            raise ValueError(
+                "cooccurrence: y is a vector of classes, which exclude each other; give a label "
+                "matrix, or leave cooccurrence out"
+            )
+        has_all = bool(labels.unseen.any())
+        seen_labels = labels[:, ~labels.unseen] if has_all else labels
+        counts = _all_labels(labels, cooccurrence) if has_all else _seen_first(labels, cooccurrence)
+        names, is_seen = counts.names, np.zeros(counts.n_labels, dtype=bool)
+        is_seen[counts.seen] = True
+        classes = np.arange(counts.n_labels) if names is None else names
+        if not has_all:
+            order = np.concatenate([counts.seen, counts.unseen])
+            classes, is_seen = classes[order], is_seen[order]
+            counts = counts.columns(order if names is None else names[order])
+        self.classes_, self.seen_ = classes, is_seen
+        self.target_ = replace(self.target_, classes=classes)
+        return seen_labels, counts
+
+
+def prior_of_unconnected(labels: Labels, cooccurrence: Cooccurrence) -> np.ndarray:
+    """Probability of each unseen label as long as nothing connects it, of shape (n_unseen,).
+
+    The smoothed frequency ``p / (n_u + 1)`` of a label that was found in none of the ``n_u``
+    items in which it could have been: ``n_u`` is the sum of ``n_s`` over the seen labels with
+    which it was counted, and ``p`` the share of relevant entries among all observed ones, as in
+    :class:`labelgap.yardsticks.LabelPrior`. It is ``p`` itself when all counts are missing.
+    """
+    n_relevant = labels.n_positives()
+    share = (n_relevant + 0.5) / (labels.n_observed(ambiguous=True) + 1)
+    n_items = occurrences(cooccurrence)
+    not_counted = cooccurrence.missing[:, cooccurrence.unseen].T @ n_items
+    return share / (n_items.sum() - not_counted + 1)
+
+
+def _counts_of(labels: Labels) -> Cooccurrence:
+    if labels.unseen.any():
+        first = int(np.flatnonzero(labels.unseen)[0])
+        name = first if labels.names is None else repr(labels.names[first])
+        raise ValueError(
+            f"Y marks label {name} as unseen, but there is no cooccurrence to predict it from: "
+            "give counts of seen with all labels, or leave the column out with Y[:, ~Y.unseen]"
+        )
+    return count_cooccurrence(labels)
+
+
+def _all_labels(labels: Labels, cooccurrence: Any) -> Cooccurrence:
+    """Counts whose columns are those of labels that have all of them."""
+    seen, names = np.flatnonzero(~labels.unseen), labels.names
+    if names is not None and has_names(cooccurrence):
+        return as_cooccurrence(cooccurrence, seen_names=names[seen], label_names=names)
+    if isinstance(cooccurrence, Cooccurrence) or has_names(cooccurrence):
+        counts = as_cooccurrence(cooccurrence)
+        _check_shape(counts, seen.size, labels.n_labels)
+        counts = counts.rows(seen if counts.names is None else counts.names[seen])
+    else:
+        _check_shape(cooccurrence, seen.size, labels.n_labels)
+        counts = as_cooccurrence(cooccurrence, seen=seen)
+    return counts if names is None else replace(counts, names=names)
+
+
+def _seen_first(labels: Labels, cooccurrence: Any) -> Cooccurrence:
+    """Counts whose rows are those of labels that have the seen ones only."""
+    if labels.names is not None:
+        return as_cooccurrence(cooccurrence, seen_names=labels.names)
+    counts = as_cooccurrence(cooccurrence)
+    _check_shape(counts, labels.n_labels, counts.n_labels)
+    return counts
+
+
+def _check_shape(counts: Any, n_seen: int, n_labels: int) -> None:
+    given = np.shape(counts)
+    if isinstance(counts, Cooccurrence):
+        given = (counts.n_seen, counts.n_labels)
+    if given != (n_seen, n_labels):
+        raise ValueError(
+            f"cooccurrence has shape {given}, but Y asks for ({n_seen}, {n_labels}): one row per "
+            "seen label of Y and one column per label; with names on both sides rows are picked"
+        )
