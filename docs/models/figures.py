@@ -4,7 +4,7 @@
 
 A figure without rows is not drawn, and the page says so. Fields that a figure needs:
 
-- inference: ``method``, ``seconds``, ``auc_instance``; one row per measured moment of a fit
+- inference: ``method``, ``iterations``, ``seconds``, ``auc_instance``; one row per moment
 - scaling: ``n_positives``, ``seconds_per_iteration``
 - topics: ``topic``, ``share``, ``labels``, ``weights``; one row per topic
 - reliability: ``predicted``, ``observed``, ``n``; one row per bin, with ``method`` where several
@@ -53,9 +53,12 @@ def draw_inference(rows: Rows) -> Any:
     figure, ax = _figure()
     methods = list(dict.fromkeys(row["method"] for row in rows))
     for position, method in enumerate(methods):
-        curve = sorted(
-            (row["seconds"], row["auc_instance"]) for row in rows if row["method"] == method
+        points = sorted(
+            (row["iterations"], row["seconds"], row["auc_instance"])
+            for row in rows
+            if row["method"] == method
         )
+        curve = [point[1:] for point in points]
         look = position % len(_COLOURS)
         ax.plot(
             *zip(*curve, strict=True),

@@ -2,7 +2,9 @@
 
 from labelgap.labels import Labels, LabelWarning, State, as_labels
 from labelgap.models.bmlpl import BMLPL
+from labelgap.models.imvwl import IMVWL
 from labelgap.models.mllcs import MLLCS
+from labelgap.models.rmfl import RMFL, RMFLCV
 from labelgap.yardsticks import (
     BinaryRelevance,
     CooccurrenceVote,
@@ -15,7 +17,10 @@ __version__ = "0.1.0"
 
 __all__ = [
     "BMLPL",
+    "IMVWL",
     "MLLCS",
+    "RMFL",
+    "RMFLCV",
     "BinaryRelevance",
     "CooccurrenceVote",
     "KNeighborsLabels",

@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from scipy.cluster.hierarchy import leaves_list, linkage
+from scipy.spatial.distance import squareform
 from sklearn.utils.validation import check_is_fitted
 
 from labelgap._extras import require
@@ -12,12 +14,80 @@ from labelgap._extras import require
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["plot_topics", "plot_trace"]
+__all__ = ["plot_label_correlation", "plot_topics", "plot_trace"]
 
 # Okabe and Ito's colours: told apart with any colour vision, and in grey by the line styles
 _COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
 _STYLES = ("-", "--", "-.", ":")
 _LONGEST_NAME = 24
+
+
+def plot_label_correlation(
+    matrix_or_model: Any,
+    names: Any = None,
+    n_labels: int = 30,
+    ax: Axes | None = None,
+) -> Axes:
+    """A correlation of labels as a coloured table, similar labels next to each other.
+
+    The order is that of the leaves of a hierarchical clustering (average linkage, distance
+    1 - correlation). Blue is positive, red negative, on a scale of -1 to 1 or as far as the largest
+    value.
+
+    Parameters
+    ----------
+    matrix_or_model : array of shape (L, L), or fitted estimator with ``label_correlation_``
+        Made symmetric if it is not.
+    names : sequence of length L, optional
+        By default the model's labels, or positions.
+    n_labels : int
+        Labels to show; when there are more, those with the largest correlations to others.
+    ax : matplotlib axes, optional
+
+    Returns
+    -------
+    matplotlib axes
+    """
+    if n_labels < 1:
+        raise ValueError(f"n_labels={n_labels}: show at least one")
+    model = matrix_or_model if hasattr(matrix_or_model, "fit") else None
+    if model is not None:
+        check_is_fitted(model)
+    matrix = np.asarray(matrix_or_model if model is None else model.label_correlation_, dtype=float)
+    if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1]:
+        raise ValueError(
+            f"the correlation has the shape {matrix.shape}: it must be labels x labels"
+        )
+    if names is None:
+        names = getattr(model, "classes_", None)
+        names = range(len(matrix)) if names is None or len(names) != len(matrix) else names
+    if len(names) != len(matrix):
+        raise ValueError(f"{len(names)} names for {len(matrix)} labels")
+    order = _similar_together((matrix + matrix.T) / 2, n_labels)
+    shown = ((matrix + matrix.T) / 2)[np.ix_(order, order)]
+    size = 0.28 * len(order) + 1.6
+    ax = _axes(ax, (size + 0.8, size))
+    limit = max(1.0, float(np.abs(shown).max(initial=0)))
+    picture = ax.imshow(shown, cmap="RdBu", vmin=-limit, vmax=limit)
+    labels = [_short(names[place]) for place in order]
+    ax.set_xticks(range(len(order)), labels, rotation=90, fontsize=8)
+    ax.set_yticks(range(len(order)), labels, fontsize=8)
+    ax.tick_params(length=0)
+    ax.spines[:].set_visible(False)
+    ax.figure.colorbar(picture, ax=ax, label="correlation", shrink=0.7)
+    return ax
+
+
+def _similar_together(matrix: np.ndarray, n_labels: int) -> np.ndarray:
+    """The most correlated labels, in an order that puts similar ones side by side."""
+    others = np.abs(matrix - np.diag(matrix.diagonal()))
+    chosen = np.sort(np.argsort(-others.max(axis=1), kind="stable")[:n_labels])
+    if len(chosen) < 3:
+        return chosen
+    part = matrix[np.ix_(chosen, chosen)]
+    distance = np.maximum(part.max() - part, 0)
+    np.fill_diagonal(distance, 0)
+    return chosen[leaves_list(linkage(squareform(distance, checks=False), "average"))]
 
 
 def plot_topics(

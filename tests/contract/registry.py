@@ -12,10 +12,12 @@ from sklearn.naive_bayes import GaussianNB
 from sklearn.svm import LinearSVC
 
 from contract.toys import GradientDescent, OnePassPerceptron
-from labelgap.baselines import COSTA, LFMSL, LatentCOSTA
+from labelgap.baselines import COSTA, LFMSL, LatentCOSTA, Maxide
 from labelgap.fitting import EM, Gibbs, OnlineEM
 from labelgap.models.bmlpl import BMLPL
+from labelgap.models.imvwl import IMVWL
 from labelgap.models.mllcs import MLLCS
+from labelgap.models.rmfl import RMFL, RMFLCV
 from labelgap.yardsticks import (
     BinaryRelevance,
     CooccurrenceVote,
@@ -73,6 +75,26 @@ def _topic_start(X, Y):
 def _permute_topic_start(init, rows, labels, features):
     topics, weights = init
     return topics[labels], np.vstack([weights[:-1][features], weights[-1:]])
+
+
+def _factor_start(X, Y):
+    """Row factors and label directions for two factors."""
+    rng = np.random.default_rng(0)
+    return rng.normal(size=(X.shape[0], 2)), rng.normal(size=(Y.shape[1], 3))
+
+
+def _permute_factor_start(init, rows, labels, features):
+    U, Z = init
+    return U[rows], Z[labels]
+
+
+def _subspace_start(X, Y):
+    """Loadings of the features on as many factors."""
+    return np.random.default_rng(0).gamma(2.0, size=(X.shape[1], X.shape[1]))
+
+
+def _permute_subspace_start(init, rows, labels, features):
+    return init[features]
 
 
 _NOISY_START = "the start has noise, which belongs to positions of labels"
@@ -152,6 +174,82 @@ CASES = [
             "check_label_order": "draws belong to positions",
             "check_feature_order": "draws belong to positions",
         },
+    ),
+    Case(
+        RMFL(2, max_iter=4, tol=0, random_state=0),
+        grid={"lambda_4": [0.1, 1.0], "lambda_1": [0.1, 1.0]},
+        start=_factor_start,
+        permute_start=_permute_factor_start,
+        tolerance=1e-6,
+    ),
+    Case(
+        RMFL(
+            2, kernel="linear", solver="exact", thresholds="f1", max_iter=4, tol=0, random_state=0
+        ),
+        expected_failures={
+            **COLUMN_OF_CLASSES,
+            "check_classifier_multioutput": "scores rank the labels of a row and stay as they are; "
+            "their cuts, one per label, are not all zero",
+        },
+        start=_factor_start,
+        permute_start=_permute_factor_start,
+        tolerance=1e-6,
+    ),
+    Case(
+        RMFL(2, approximation="nystroem", n_components=20, max_iter=4, tol=0, random_state=0),
+        start=_factor_start,
+        permute_start=_permute_factor_start,
+        exempt={"check_row_order": "the rows that span the approximation are drawn by position"},
+        tolerance=1e-6,
+    ),
+    Case(
+        RMFLCV(
+            RMFL(2, max_iter=3, tol=0, init="random", random_state=0),
+            lambda_1=(0.1,),
+            lambda_2=(0.1,),
+            lambda_4=(1.0,),
+            ridge_v=(1.0, 3.0),
+            cv=2,
+        ),
+        grid={"lambda_4": [(0.1,), (0.3, 1.0)]},
+        exempt={
+            "check_row_order": "the start is random and belongs to positions",
+            "check_label_order": "the start is random and belongs to positions",
+        },
+        tolerance=1e-6,
+    ),
+    Case(Maxide(max_iter=20, tol=0.0), grid={"weight": [0.3, 3.0]}),
+    Case(Maxide(0.1, intercept=False, max_iter=20, tol=0.0, restart=False)),
+    Case(
+        IMVWL(n_factors=1.0, scaling="range", max_iter=5, random_state=0),
+        grid={"alpha": [0.01, 0.1], "max_iter": [2, 3]},
+        start=_subspace_start,
+        permute_start=_permute_subspace_start,
+    ),
+    Case(
+        IMVWL(
+            n_factors=1.0,
+            scaling="range",
+            supervised=False,
+            intercept=True,
+            predictor="logistic",
+            max_iter=3,
+            random_state=0,
+        ),
+        start=_subspace_start,
+        permute_start=_permute_subspace_start,
+    ),
+    Case(
+        IMVWL(
+            n_factors=1.0,
+            scaling="range",
+            correlation=False,
+            views="concatenated",
+            max_iter=3,
+            random_state=0,
+        ),
+        start=_subspace_start,
+        permute_start=_permute_subspace_start,
     ),
     Case(
         GradientDescent(),

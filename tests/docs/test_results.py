@@ -104,7 +104,7 @@ def test_every_figure_is_drawn_from_the_rows_that_are_there():
 
 EXAMPLE_ROWS = {
     "bmlpl_inference": [
-        {"method": method, "seconds": 2.0**t, "auc_instance": 0.9 - 0.3 / (t + 1)}
+        {"method": method, "iterations": t, "seconds": 2.0**t, "auc_instance": 0.9 - 0.3 / (t + 1)}
         for method in ("EM, exact", "EM, 2 CG steps", "Gibbs")
         for t in range(6)
     ],

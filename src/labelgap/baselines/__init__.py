@@ -2,5 +2,6 @@
 
 from labelgap.baselines._costa import COSTA
 from labelgap.baselines._latent import LFMSL, LatentCOSTA
+from labelgap.baselines._maxide import Maxide
 
-__all__ = ["COSTA", "LFMSL", "LatentCOSTA"]
+__all__ = ["COSTA", "LFMSL", "LatentCOSTA", "Maxide"]

@@ -124,11 +124,15 @@ def test_add_labels_survives_pickling():
 def test_the_trace_climbs_and_the_callback_hears_of_it():
     heard = []
     model = fitted(callback=lambda progress: heard.append(progress.objective))
-    assert heard == model.trace_.objective
-    assert all(b >= a - 1e-8 for a, b in pairwise(heard))
+    traces = model.trace_.objective, model.refit_trace_.objective
+    assert heard == [*traces[0], *traces[1]]
+    for trace in traces:
+        assert all(b >= a - 1e-8 for a, b in pairwise(trace))
     stopped = fitted(callback=lambda progress: progress.iteration == 2)
     assert stopped.trace_.outcome == "stopped"
     assert stopped.trace_.n_iter == 3
+    assert stopped.refit_trace_ is None
+    assert fitted(unseen="moments").refit_trace_ is None
 
 
 # -- all labels seen -----------------------------------------------------------------------------
@@ -256,11 +260,12 @@ def test_r_and_looks_are_learned():
 
 def test_the_diagonal_can_be_left_out():
     p = unseen_problem()
-    with_it, without = fitted(count_weight=1.0), fitted(count_weight=1.0, diagonal=False)
+    settings = {"count_weight": 1.0, "unseen": "moments"}
+    with_it, without = fitted(**settings), fitted(**settings, diagonal=False)
     assert np.abs(scores(with_it) - scores(without)).max() > 1e-4
     table = p.cooccurrence.copy()
     table[np.arange(p.n_seen), np.arange(p.n_seen)] += 100
-    other = fitted(p._replace(cooccurrence=table), count_weight=1.0, diagonal=False)
+    other = fitted(p._replace(cooccurrence=table), **settings, diagonal=False)
     found, expected = (scores(m, labels="seen") for m in (other, without))
     # the offset of the counts is a mean over those that weigh anything
     np.testing.assert_allclose(found, expected, atol=1e-9)

@@ -119,7 +119,8 @@ class MLLCS(UnseenLabels):
         Root mean squared error of psi when the factors of seen labels are guessed as if they
         were unseen; infinite with a single seen label, which leaves none to guess it from.
     trace_ : Trace
-        ``refit_trace_`` is that of the second fit of "constrained".
+        ``refit_trace_`` is that of the second fit of "constrained", None when there was none. A
+        callback hears of both, and ends the fit when it stops the first.
     samples_ : ChainSamples or None
         Kept draws of all chains (Gibbs only).
     classes_, seen_, n_features_in_, feature_names_in_
@@ -217,7 +218,9 @@ class MLLCS(UnseenLabels):
         params, self.trace_ = self._run(model, settings, source, make, rows, params)
         self.params_: Params = params
         self._finish(source, labels, cooccurrence)
-        if self.unseen == "constrained" and cooccurrence.unseen.size:
+        self.refit_trace_: Trace | None = None
+        stopped = self.trace_.outcome == "stopped"
+        if self.unseen == "constrained" and cooccurrence.unseen.size and not stopped:
             make = _prepare.block_maker(dtype, self.device, self._teacher(cooccurrence))
             rows = open_rows(source, make)
             model = replace(model, counts=None, joint=False)

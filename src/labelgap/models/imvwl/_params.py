@@ -1,0 +1,152 @@
+"""What is learned, what is fixed, and the objective.
+
+    J = sum_v ||O_v o (X_v - V U_v')||^2 + alpha ||M o (V W S + 1 b' - Y)||^2 + beta ||S||_*
+        + ridge (||V||^2 + sum_v ||U_v||^2 + ||W||^2),        V, U_v >= 0
+
+is minimised, for scaled views X_v and labels Y in {0, 1}. The paper [1]_ has no ridge and no
+offset b. Without the ridge its nuclear norm does nothing: (c W, S / c) has the same loss and a
+smaller penalty, and so has (c V, U / c, W / c), which is why W alone cannot carry the ridge.
+
+S enters only through F = W S. Of all W and S with that product the cheapest follow from the
+singular values d of F = A diag(d) B': W has the singular values w = (beta d / (2 ridge))^(1/3) and
+S has d / w, at a cost of 3 ridge w^2 each. So the two penalties together are one on
+sum_i d_i^(2/3), which favours low rank more than the nuclear norm does. W and S are fixed by F up
+to a rotation W R, R' S; R = B is chosen, which makes S = B diag(d / w) B' symmetric and positive
+semi-definite: label by label, as a correlation should be.
+
+The factors of S are kept apart, S = basis @ T with orthonormal ``basis``, since more than k
+dimensions of it cannot matter: only the part of S in the row space of W reaches the loss, and
+dropping the rest does not increase the nuclear norm.
+
+References
+----------
+.. [1] Q. Tan, G. Yu, C. Domeniconi, J. Wang and Z. Zhang. Incomplete multi-view weak-label
+   learning. IJCAI, 2018.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from scipy import sparse
+
+from labelgap.kernels.low_rank import nuclear_norm
+from labelgap.kernels.masked_targets import MaskedTarget, masked_loss
+from labelgap.models.imvwl._views import View
+
+
+class Params(NamedTuple):
+    """Everything that is learned.
+
+    V : (n_rows, k), the shared subspace; U : (n_features, k), all views one below the other;
+    W : (k, r); T : (r, n_labels) or None for S = I (then r = n_labels);
+    basis : (n_labels, r) or None; offset : (n_labels,)
+    """
+
+    V: np.ndarray
+    U: np.ndarray
+    W: np.ndarray
+    T: np.ndarray | None
+    basis: np.ndarray | None
+    offset: np.ndarray
+
+    @property
+    def F(self) -> np.ndarray:  # noqa: N802
+        """W S, of shape (k, n_labels): the label scores are V F + b."""
+        return self.W if self.T is None else self.W @ self.T
+
+    @property
+    def S(self) -> np.ndarray:  # noqa: N802
+        """Of shape (n_labels, n_labels)."""
+        n_labels = self.offset.size
+        if self.T is None or self.basis is None:
+            return np.eye(n_labels)
+        return self.basis @ self.T
+
+
+def label_correlation(params: Params) -> np.ndarray:
+    """S with ones on its diagonal, of shape (n_labels, n_labels); the identity for S = I.
+
+    Computed as (F'F)^(1/3), which is S but for a constant where both penalties are at work, and a
+    symmetric choice of S where they are not. A label that no score depends on has only itself.
+    """
+    n_labels = params.offset.size
+    if params.T is None:
+        return np.eye(n_labels)
+    _, values, right = np.linalg.svd(params.F, full_matrices=False)
+    root = np.cbrt(values)[:, None] * right
+    length = np.linalg.norm(root, axis=0)
+    root = np.divide(root, length, out=np.zeros_like(root), where=length > 1e-12 * length.max())
+    correlation = root.T @ root
+    np.fill_diagonal(correlation, 1.0)
+    return correlation
+
+
+@dataclass(frozen=True)
+class Problem:
+    """The data and the weights of the terms.
+
+    ``labelled`` are the rows with an observed label, to which ``target`` belongs; ``target`` is
+    None where labels play no part.
+    """
+
+    n_rows: int
+    views: list[View]
+    labelled: np.ndarray
+    target: MaskedTarget | None
+    alpha: float
+    beta: float
+    ridge: float
+    with_offset: bool = False
+
+
+class Loss(NamedTuple):
+    """The objective and its parts."""
+
+    total: float
+    views: np.ndarray
+    labels: float
+
+
+def view_loss(view: View, V: np.ndarray, U: np.ndarray, cross: np.ndarray | None = None) -> float:
+    """||O o (X - V U')||^2 over what is observed; ``cross`` is X' V where it is at hand."""
+    own = V[view.rows]
+    U = U[view.columns]
+    cross = view.transposed_times(own) if cross is None else cross
+    loss = view.squares - 2 * np.vdot(cross, U) + np.vdot(own.T @ own, U.T @ U)
+    return float(loss - _squared_at(view.missing, own, U))
+
+
+def objective(problem: Problem, params: Params, crosses: list | None = None) -> Loss:
+    """J; ``crosses`` holds X_v' V of every view where they are at hand."""
+    crosses = [None] * len(problem.views) if crosses is None else crosses
+    pairs = zip(problem.views, crosses, strict=True)
+    views = np.array([view_loss(view, params.V, params.U, cross) for view, cross in pairs])
+    labels = 0.0
+    total = views.sum() + problem.ridge * (_squares(params.V) + _squares(params.U))
+    if problem.target is not None:
+        rows = params.V[problem.labelled]
+        labels = masked_loss(problem.target, rows, params.F, params.offset)
+        total += problem.alpha * labels + problem.ridge * _squares(params.W)
+        if params.T is not None:
+            total += problem.beta * nuclear_norm(params.T)
+    return Loss(float(total), views, labels)
+
+
+def _squares(values: np.ndarray) -> float:
+    return float(np.vdot(values, values))
+
+
+def _squared_at(missing: sparse.csr_array | None, V: np.ndarray, U: np.ndarray) -> float:
+    """Sum of (v_i . u_j)^2 over the missing entries (i, j)."""
+    if missing is None:
+        return 0.0
+    rows = np.repeat(np.arange(missing.shape[0]), np.diff(missing.indptr))
+    total, step = 0.0, max(1, 2**22 // V.shape[1])
+    for first in range(0, rows.size, step):
+        part = slice(first, first + step)
+        fitted = np.einsum("tk,tk->t", V[rows[part]], U[missing.indices[part]])
+        total += float(np.vdot(fitted, fitted))
+    return total

@@ -1,0 +1,237 @@
+"""The steps: each minimises the objective over a part of the parameters, or moves it downwards."""
+
+from __future__ import annotations
+
+from itertools import islice
+
+import numpy as np
+from scipy import sparse
+
+from labelgap.kernels.linear_solvers import conjugate_gradient
+from labelgap.kernels.low_rank import low_rank_path
+from labelgap.kernels.masked_targets import (
+    MaskedTarget,
+    best_offset,
+    masked_cross,
+    masked_product,
+    row_cross,
+    squared_cross,
+)
+from labelgap.kernels.nonnegative import Terms, coordinate_sweeps
+from labelgap.models.imvwl._params import Params, Problem
+from labelgap.models.imvwl._views import View
+
+
+class RowSystem:
+    """The least squares problems of the rows of V, up to what changes with U and F.
+
+    Rows with the same views share a matrix; a row with some labels observed has terms of its own,
+    for the observed labels or, where these are more than half, for the unknown ones, which are
+    then taken away from the Gram matrix of all labels.
+    """
+
+    def __init__(self, problem: Problem) -> None:
+        self.problem = problem
+        n_views = len(problem.views)
+        bits = np.zeros((problem.n_rows, n_views + 1), dtype=bool)
+        for position, view in enumerate(problem.views):
+            bits[view.rows, position] = True
+        labels = None
+        if problem.target is not None and problem.alpha > 0:
+            all_labels, labels = _label_terms(problem.target, problem.alpha)
+            bits[problem.labelled, n_views] = all_labels
+        self.kinds, pattern = np.unique(bits, axis=0, return_inverse=True)
+        self.pattern = pattern.ravel()
+        self.weights = self._own_terms(labels)
+        self.has_missing = any(view.missing is not None for view in problem.views)
+
+    def _own_terms(self, labels: sparse.csr_array | None) -> sparse.csr_array | None:
+        problem = self.problem
+        parts = []
+        if labels is not None:
+            parts.append(_spread(labels, problem.labelled, problem.n_rows))
+        if any(view.missing is not None for view in problem.views):
+            for view in problem.views:
+                width = view.columns.stop - view.columns.start
+                empty = sparse.csr_array((len(view.rows), width))
+                missing = empty if view.missing is None else view.missing
+                parts.append(_spread(missing, view.rows, problem.n_rows))
+        if not parts:
+            return None
+        weights = sparse.csr_array(sparse.hstack(parts, format="csr"))
+        return weights if weights.nnz else None
+
+    def sweep(self, params: Params, n_sweeps: int, tol: float = 0.0) -> np.ndarray:
+        """V after sweeps over the coordinates of every row."""
+        problem, U, F = self.problem, params.U, params.F
+        k = U.shape[1]
+        linear = np.zeros((problem.n_rows, k))
+        grams = np.zeros((len(problem.views) + 1, k, k))
+        for position, view in enumerate(problem.views):
+            own = U[view.columns]
+            linear[view.rows] += view.times(own)
+            grams[position] = own.T @ own
+        factors = []
+        if problem.target is not None and problem.alpha > 0:
+            linear[problem.labelled] += problem.alpha * row_cross(problem.target, F, params.offset)
+            grams[-1] = problem.alpha * (F @ F.T)
+            factors.append(F.T)
+        if self.has_missing:
+            factors.extend(U[view.columns] for view in problem.views)
+        shared = np.einsum("pv,vij->pij", self.kinds.astype(np.float64), grams)
+        shared += problem.ridge * np.eye(k)
+        terms = None if self.weights is None else Terms(self.weights, np.vstack(factors))
+        return coordinate_sweeps(
+            params.V, linear, shared, self.pattern, terms, n_sweeps=n_sweeps, tol=tol
+        )
+
+
+def _label_terms(target: MaskedTarget, alpha: float) -> tuple[np.ndarray, sparse.csr_array]:
+    """Which rows start from the Gram matrix of all labels, and the terms that make it theirs."""
+    if target.mask is None:
+        return np.ones(target.shape[0], dtype=bool), sparse.csr_array(target.shape)
+    whole = 2 * target.mask.sum(axis=1) > target.shape[1]
+    terms = sparse.csr_array(target.mask ^ whole[:, None], dtype=np.float64)
+    terms.data = np.repeat(np.where(whole, -alpha, alpha), np.diff(terms.indptr))
+    return whole, terms
+
+
+def _spread(terms: sparse.csr_array, rows: np.ndarray, n_rows: int) -> sparse.csr_array:
+    """The same terms in a matrix of all rows."""
+    counts = np.zeros(n_rows + 1, dtype=np.int64)
+    counts[rows + 1] = np.diff(terms.indptr)
+    parts = (terms.data, terms.indices, np.cumsum(counts))
+    return sparse.csr_array(parts, shape=(n_rows, terms.shape[1]))
+
+
+def step_views(
+    problem: Problem, V: np.ndarray, U: np.ndarray, n_sweeps: int
+) -> tuple[np.ndarray, list[np.ndarray]]:
+    """U after sweeps over its coordinates, and X_v' V of every view."""
+    U, crosses = U.copy(), []
+    for view in problem.views:
+        own = V[view.rows]
+        cross = view.transposed_times(own)
+        shared = (own.T @ own + problem.ridge * np.eye(V.shape[1]))[None]
+        terms = _column_terms(view, own)
+        U[view.columns] = coordinate_sweeps(
+            U[view.columns], cross, shared, None, terms, n_sweeps=n_sweeps
+        )
+        crosses.append(cross)
+    return U, crosses
+
+
+def _column_terms(view: View, V: np.ndarray) -> Terms | None:
+    if view.missing is None:
+        return None
+    return Terms(sparse.csr_array(view.missing.T.tocsr()), V)
+
+
+def step_labels(problem: Problem, params: Params, n_steps: int) -> Params:
+    """W, S and the offset, given V."""
+    target = problem.target
+    if target is None or problem.alpha == 0:
+        return params
+    rows = params.V[problem.labelled]
+    gram = rows.T @ rows
+    if problem.with_offset:
+        params = params._replace(offset=best_offset(target, rows, params.F))
+    cross = masked_cross(target, rows, params.offset)
+    params = params._replace(W=_step_w(problem, rows, gram, cross, params, n_steps))
+    if params.T is None:
+        return params
+    if params.basis is None:
+        params = reduce_basis(params)
+    T = _step_s(problem, rows, gram, cross, params.W, params.T, n_steps)
+    return balance_labels(problem, params._replace(T=T))
+
+
+def _step_w(problem, rows, gram, cross, params: Params, n_steps: int) -> np.ndarray:
+    """Steps of conjugate gradient, or the solution where all labels are observed."""
+    W, T, target = params.W, params.T, problem.target
+    ratio = problem.ridge / problem.alpha
+    right = cross if T is None else cross @ T.T
+    if target.mask is None:
+        return _solve_two_sided(gram, None if T is None else T @ T.T, ratio, right, W)
+
+    def product(P: np.ndarray) -> np.ndarray:
+        inner = P if T is None else P.reshape(W.shape) @ T
+        image = masked_product(target, rows, inner)
+        image = image if T is None else (image @ T.T).reshape(P.shape)
+        return image + ratio * P
+
+    diagonal = squared_cross(target, rows)
+    diagonal = (diagonal if T is None else diagonal @ (T * T).T) + ratio
+    # columns of W are independent systems without S, and one large system with it
+    shape = W.shape if T is None else (W.size, 1)
+    diagonal = np.maximum(diagonal, 1e-12 * max(diagonal.max(), 1e-300)).reshape(shape)
+    residual = right.reshape(shape) - product(W.reshape(shape))
+    correction = conjugate_gradient(product, residual, diagonal, n_steps=n_steps)
+    return W + correction.reshape(W.shape)
+
+
+def _solve_two_sided(gram, right_gram, ratio, right, W) -> np.ndarray:
+    """gram X right_gram + ratio X = right, for two symmetric matrices, nearest to W."""
+    values, vectors = np.linalg.eigh(gram)
+    if right_gram is None:
+        other_values, other = np.ones(right.shape[1]), np.eye(right.shape[1])
+    else:
+        other_values, other = np.linalg.eigh(right_gram)
+    curvature = np.outer(values, other_values) + ratio
+    safe = curvature > 1e-12 * max(curvature.max(), 1e-300)
+    inner = vectors.T @ right @ other
+    start = vectors.T @ W @ other
+    solved = np.where(safe, inner / np.where(safe, curvature, 1.0), start)
+    return vectors @ solved @ other.T
+
+
+def reduce_basis(params: Params) -> Params:
+    """S restricted to the row space of W, which changes no score."""
+    left, values, right = np.linalg.svd(params.W, full_matrices=False)
+    return params._replace(W=left * values, T=right @ params.T, basis=right.T)
+
+
+def _step_s(problem, rows, gram, cross, W, start, n_steps: int) -> np.ndarray:
+    """Proximal gradient steps on alpha ||M o (V W T - Y)||^2 + beta ||T||_*."""
+    scale = 2 * problem.alpha
+    largest = scale * float(np.linalg.eigvalsh(W.T @ gram @ W)[-1])
+    if largest <= 0:
+        return np.zeros_like(start)
+
+    def product(T: np.ndarray) -> np.ndarray:
+        return scale * (W.T @ masked_product(problem.target, rows, W @ T, gram))
+
+    path = low_rank_path(product, scale * (W.T @ cross), problem.beta, start, curvature=largest)
+    *_, last = islice(path, n_steps)
+    return last.Z
+
+
+def balance_labels(problem: Problem, params: Params) -> Params:
+    """The cheapest W and S with the same product."""
+    if params.T is None or 0 in (problem.beta, problem.ridge):
+        return params
+    if problem.target is None or problem.alpha == 0:
+        return params
+    left, values, right = np.linalg.svd(params.F, full_matrices=False)
+    w = np.cbrt(problem.beta * values / (2 * problem.ridge))
+    s = np.divide(values, w, out=np.zeros_like(values), where=w > 0)
+    return params._replace(W=left * w, T=s[:, None] * right, basis=right.T)
+
+
+def balance_factors(problem: Problem, params: Params) -> tuple[Params, np.ndarray]:
+    """The cheapest lengths of the columns of V and of the rows of U' and W with the same products.
+
+    Returns also the numbers by which the columns of V were multiplied.
+    """
+    k = params.U.shape[1]
+    if problem.ridge == 0:
+        return params, np.ones(k)
+    ours = np.einsum("nk,nk->k", params.V, params.V)
+    others = np.einsum("dk,dk->k", params.U, params.U)
+    if problem.target is not None:
+        others = others + np.einsum("kr,kr->k", params.W, params.W)
+    some = (ours > 0) & (others > 0)
+    scale = np.ones(k)
+    scale[some] = (others[some] / ours[some]) ** 0.25
+    balanced = params._replace(V=params.V * scale, U=params.U / scale, W=params.W / scale[:, None])
+    return balanced, scale

@@ -1,0 +1,230 @@
+"""Cross-validation over the weights of RMFL, with what they share computed once per fold."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from numbers import Integral
+from typing import Any, ClassVar
+
+import numpy as np
+from sklearn.base import clone
+from sklearn.exceptions import UndefinedMetricWarning
+from sklearn.model_selection import KFold, ParameterGrid, check_cv
+from sklearn.utils import get_tags
+from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
+from sklearn.utils.parallel import Parallel, delayed
+from sklearn.utils.validation import check_is_fitted
+
+from labelgap import metrics
+from labelgap.estimator import LabelGapClassifier
+from labelgap.fitting import FitWarning
+from labelgap.labels import Labels, LabelWarning
+from labelgap.models.rmfl._estimator import RMFL
+from labelgap.models.rmfl._inputs import draw_seed, signed_targets, working_rows
+from labelgap.models.rmfl._prepare import prepare
+
+__all__ = ["RMFLCV"]
+
+_SEARCHED = ("lambda_1", "lambda_2", "lambda_3", "lambda_4", "ridge_v")
+
+
+class RMFLCV(LabelGapClassifier):
+    """:class:`RMFL` with weights chosen by cross-validation on the observed entries.
+
+    Kernel, neighbour graph, reconstruction weights and the eigenvectors of the centred kernel are
+    computed once per fold and serve every candidate; only lambda_4 / lambda_3 enters the
+    regression, as a shift of the eigenvalues.
+
+    Parameters
+    ----------
+    estimator : RMFL, optional
+        All other settings.
+    lambda_1, lambda_2, lambda_3, lambda_4, ridge_v : sequence of float
+        Values to try, in all combinations.
+    n_candidates : int, optional
+        Try so many random combinations; by default all.
+    cv : int or splitter
+        Folds of shuffled rows, or how to split.
+    scoring : str, optional
+        A metric of :data:`labelgap.metrics.METRICS`; by default the average precision, or the
+        area under the ROC curve if there is one label only.
+    n_jobs : int, optional
+        Processes, one fold each.
+    random_state : int, RandomState or None
+        For folds and random combinations; and for the fits where ``estimator`` has none.
+
+    Attributes
+    ----------
+    best_params_ : dict
+    best_score_ : float
+    best_estimator_ : RMFL
+        Fitted to all rows.
+    cv_results_ : dict
+        ``params``, ``mean_test_score``, ``std_test_score``, ``split_test_score`` (candidates x
+        folds) and ``param_<name>``; scores are such that larger is better.
+    label_correlation_ : array of shape (n_labels, n_labels)
+        Of the best estimator.
+    """
+
+    _parameter_constraints: ClassVar[dict[str, list]] = {
+        "estimator": [RMFL, None],
+        **{name: ["array-like"] for name in _SEARCHED},
+        "n_candidates": [Interval(Integral, 1, None, closed="left"), None],
+        "cv": [Interval(Integral, 2, None, closed="left"), HasMethods(["split"])],
+        "scoring": [StrOptions(set(metrics.METRICS)), None],
+        "n_jobs": [Integral, None],
+        "random_state": ["random_state"],
+    }
+
+    def __init__(
+        self,
+        estimator: RMFL | None = None,
+        *,
+        lambda_1: Sequence[float] = (0.1, 1.0, 10.0),
+        lambda_2: Sequence[float] = (0.1, 10.0),
+        lambda_3: Sequence[float] = (1.0,),
+        lambda_4: Sequence[float] = (0.1, 0.3, 1.0, 3.0),
+        ridge_v: Sequence[float] = (1.0, 10.0),
+        n_candidates: int | None = None,
+        cv: Any = 5,
+        scoring: str | None = None,
+        n_jobs: int | None = None,
+        random_state: Any = None,
+    ) -> None:
+        self.estimator = estimator
+        self.lambda_1 = lambda_1
+        self.lambda_2 = lambda_2
+        self.lambda_3 = lambda_3
+        self.lambda_4 = lambda_4
+        self.ridge_v = ridge_v
+        self.n_candidates = n_candidates
+        self.cv = cv
+        self.scoring = scoring
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+
+    def _fit(self, X: Any, labels: Labels) -> None:
+        seed = draw_seed(self.random_state)
+        candidates = self._candidates(seed)
+        base = RMFL() if self.estimator is None else clone(self.estimator)
+        if not isinstance(base.random_state, Integral):
+            fixed = seed if base.random_state is None else draw_seed(base.random_state)
+            base.set_params(random_state=fixed)
+        if self.target_.kind != "multilabel":
+            base.set_params(thresholds="zero")
+        rows = working_rows(X)
+        metric = self.scoring or ("average_precision" if labels.n_labels > 1 else "auc_micro")
+        splits = list(self._splitter(labels.n_rows, seed).split(np.zeros(labels.n_rows)))
+        scores = Parallel(n_jobs=self.n_jobs)(
+            delayed(_score_fold)(base, candidates, rows, labels, split, metric) for split in splits
+        )
+        self._choose(candidates, np.array(scores).T)
+        self.best_estimator_ = clone(base).set_params(**self.best_params_)
+        self.best_estimator_.fit(X, labels)
+
+    def _candidates(self, seed: int) -> list[dict[str, float]]:
+        grid = {name: [float(value) for value in getattr(self, name)] for name in _SEARCHED}
+        for name, values in grid.items():
+            if not values:
+                raise ValueError(f"{name} is empty: give at least one value")
+        found = list(ParameterGrid(grid))
+        if self.n_candidates is None or self.n_candidates >= len(found):
+            return found
+        drawn = np.random.default_rng(seed).permutation(len(found))[: self.n_candidates]
+        return [found[place] for place in np.sort(drawn)]
+
+    def _splitter(self, n_rows: int, seed: int) -> Any:
+        if not isinstance(self.cv, Integral):
+            return check_cv(self.cv)
+        if n_rows < 2:
+            raise ValueError(f"n_samples={n_rows}: cross-validation needs at least two rows")
+        return KFold(min(int(self.cv), n_rows), shuffle=True, random_state=seed)
+
+    def _choose(self, candidates: list[dict[str, float]], scores: np.ndarray) -> None:
+        defined = np.ma.masked_invalid(scores)
+        means = np.ma.filled(defined.mean(axis=1), -np.inf)
+        spread = np.ma.filled(defined.std(axis=1), np.nan)
+        best = int(means.argmax())
+        self.best_params_ = candidates[best]
+        self.best_score_ = float(means[best])
+        self.cv_results_ = {
+            "params": candidates,
+            "split_test_score": scores,
+            "mean_test_score": means,
+            "std_test_score": spread,
+            **{f"param_{name}": np.array([c[name] for c in candidates]) for name in _SEARCHED},
+        }
+
+    def _decision_function(self, X: Any) -> np.ndarray:
+        return self.best_estimator_._decision_function(X)
+
+    def _predict_proba(self, X: Any) -> np.ndarray:
+        return self.best_estimator_._predict_proba(X)
+
+    def complete(self, Y: Any, X: Any = None) -> np.ndarray:
+        """Labels with their gaps filled; see :meth:`RMFL.complete`."""
+        check_is_fitted(self)
+        X = None if X is None else self._validate_predict(X)
+        if self.target_.kind != "multilabel":
+            Y = self.target_.read(Y)
+        return self.best_estimator_.complete(Y, X)
+
+    @property
+    def label_correlation_(self) -> np.ndarray:
+        check_is_fitted(self)
+        return self.best_estimator_.label_correlation_
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        if self.estimator is not None:
+            tags.input_tags = get_tags(self.estimator).input_tags
+        return tags
+
+
+def _score_fold(
+    base: RMFL, candidates: list[dict], X: Any, labels: Labels, split: tuple, metric: str
+) -> list[float]:
+    """The score of every candidate on one fold."""
+    train, test = split
+    pairwise = get_tags(base).input_tags.pairwise
+    model = clone(base)
+    seed = draw_seed(model.random_state)
+    prepared = prepare(
+        _for_rows(model, train),
+        X[np.ix_(train, train)] if pairwise else X[train],
+        seed,
+        many_ratios=True,
+    )
+    mapped = prepared.features(X[np.ix_(test, train)] if pairwise else X[test])
+    targets, truth = signed_targets(labels[train]), labels[test]
+    scores = []
+    for candidate in candidates:
+        model.set_params(**candidate)
+        with warnings.catch_warnings():
+            for category in (LabelWarning, FitWarning, UndefinedMetricWarning):
+                warnings.simplefilter("ignore", category)
+            model._learn(prepared, targets, seed, model.thresholds)
+            scores.append(_score(model, mapped, truth, metric))
+    return scores
+
+
+def _for_rows(model: RMFL, rows: np.ndarray) -> RMFL:
+    """A graph or a start of the user, cut to some rows."""
+    if not isinstance(model.graph, str):
+        model.set_params(graph=model.graph.tocsr()[rows][:, rows])
+    if not isinstance(model.init, str):
+        U, Z = model.init
+        model.set_params(init=(np.asarray(U)[rows], Z))
+    return model
+
+
+def _score(model: RMFL, mapped: Any, truth: Labels, name: str) -> float:
+    metric = metrics.get_metric(name)
+    scores = model._score_mapped(mapped)
+    if metric.needs != "scores":
+        scores = model._probabilities(scores)
+    if metric.needs == "labels":
+        scores = (scores > 0.5).astype(np.int64)
+    value = float(metric(truth, scores))
+    return value if metric.greater_is_better else -value

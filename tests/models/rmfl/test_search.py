@@ -1,0 +1,169 @@
+"""RMFLCV: shared work, the same results as fits on their own, and the best of the candidates."""
+
+from __future__ import annotations
+
+from itertools import product
+
+import numpy as np
+import pytest
+from sklearn.model_selection import GridSearchCV, KFold
+
+from labelgap import RMFL, RMFLCV, Labels, metrics
+from labelgap.models.rmfl import _inverse, _prepare, _search
+from models.rmfl.problems import data
+
+GRID = {
+    "lambda_1": (0.1, 1.0),
+    "lambda_2": (0.0, 0.5),
+    "lambda_3": (1.0, 2.0),
+    "lambda_4": (0.05, 0.5, 5.0),
+    "ridge_v": (1.0,),
+}
+BASE = RMFL(3, max_iter=15, tol=0, random_state=3)
+
+
+def search(drawn, base=BASE, cv=None, **settings):
+    cv = KFold(3) if cv is None else cv
+    return RMFLCV(base, **{**GRID, **settings}, cv=cv).fit(drawn.X, drawn.Y)
+
+
+def test_shared_work_is_done_once_per_fold(monkeypatch):
+    counts = {}
+
+    def count(module, name):
+        plain = getattr(module, name)
+
+        def counted(*args, **kwargs):
+            counts[name] = counts.get(name, 0) + 1
+            return plain(*args, **kwargs)
+
+        monkeypatch.setattr(module, name, counted)
+
+    for name in ("kernel_matrix", "nearest_rows", "reconstruction_weights", "mean_distance_gamma"):
+        count(_prepare, name)
+    count(_prepare, "invert")
+    count(_inverse, "eigh")
+    found = search(data())
+    assert len(found.cv_results_["params"]) == 24
+    folds, refit = 3, 1
+    assert counts == {
+        "kernel_matrix": folds + refit,
+        "nearest_rows": folds + refit,
+        "reconstruction_weights": folds + refit,
+        "mean_distance_gamma": folds + refit,
+        "eigh": folds,
+        "invert": refit,
+    }
+
+
+@pytest.mark.parametrize("kernel", ["rbf", "linear", "precomputed"])
+def test_predictions_are_those_of_independent_fits(kernel, monkeypatch):
+    """From equal starts, every candidate on every fold, to 1e-6."""
+    drawn = data(n_rows=45)
+    base = RMFL(3, kernel=kernel, max_iter=15, tol=0, random_state=3)
+    X = drawn.X @ drawn.X.T if kernel == "precomputed" else drawn.X
+    seen = []
+    plain = _search._score
+
+    def watch(model, mapped, truth, name):
+        seen.append(model._score_mapped(mapped))
+        return plain(model, mapped, truth, name)
+
+    monkeypatch.setattr(_search, "_score", watch)
+    cv = KFold(3)
+    found = RMFLCV(base, **GRID, cv=cv).fit(X, drawn.Y)
+    pairs = product(cv.split(drawn.X), found.cv_results_["params"])
+    for scores, ((train, test), params) in zip(seen, pairs, strict=True):
+        alone = RMFL(3, kernel=kernel, max_iter=15, tol=0, random_state=3, **params)
+        X_train = X[np.ix_(train, train)] if kernel == "precomputed" else X[train]
+        X_test = X[np.ix_(test, train)] if kernel == "precomputed" else X[test]
+        alone.fit(X_train, drawn.Y[train])
+        np.testing.assert_allclose(scores, alone.decision_function(X_test), atol=1e-6)
+
+
+def test_it_is_a_grid_search():
+    drawn = data()
+    grid = {name: list(values) for name, values in GRID.items()}
+    scoring = metrics.get_scorer("average_precision")
+    other = GridSearchCV(BASE, grid, cv=KFold(3), scoring=scoring).fit(
+        drawn.X, Labels.from_dense(drawn.Y)
+    )
+    found = search(drawn)
+    assert found.best_score_ == pytest.approx(other.best_score_)
+    assert found.best_params_ == other.best_params_
+    np.testing.assert_allclose(
+        found.cv_results_["mean_test_score"], other.cv_results_["mean_test_score"]
+    )
+    np.testing.assert_allclose(
+        found.cv_results_["std_test_score"], other.cv_results_["std_test_score"], atol=1e-12
+    )
+    np.testing.assert_allclose(
+        found.decision_function(drawn.X_new), other.decision_function(drawn.X_new), atol=1e-9
+    )
+
+
+def test_losses_are_minimised_and_decisions_compared():
+    drawn = data()
+    for scoring in ("ranking_loss", "hamming_loss", "log_loss"):
+        found = search(drawn, scoring=scoring)
+        assert found.best_score_ == found.cv_results_["mean_test_score"].max() <= 0
+
+
+def test_given_graphs_and_starts_are_cut_with_the_rows():
+    drawn = data()
+    rng = np.random.default_rng(0)
+    graph = _prepare.nearest_rows(drawn.X, 6)
+    base = RMFL(
+        3,
+        max_iter=5,
+        tol=0,
+        graph=graph,
+        init=(rng.normal(size=(40, 3)), rng.normal(size=(5, 2))),
+        random_state=0,
+    )
+    found = search(drawn, base)
+    assert found.best_estimator_.row_factors_.shape == (40, 3)
+
+
+def test_random_candidates_are_some_of_the_grid():
+    drawn = data()
+    found = search(drawn, n_candidates=5, random_state=0)
+    again = search(drawn, n_candidates=5, random_state=0)
+    every = search(drawn).cv_results_["params"]
+    params = found.cv_results_["params"]
+    assert params == again.cv_results_["params"]
+    assert len(params) == 5
+    assert all(one in every for one in params)
+
+
+def test_processes_make_no_difference():
+    drawn = data()
+    one, two = (search(drawn, n_jobs=n, lambda_2=(0.0,), random_state=0) for n in (1, 2))
+    np.testing.assert_array_equal(
+        one.cv_results_["mean_test_score"], two.cv_results_["mean_test_score"]
+    )
+
+
+def test_completion_and_correlation_are_those_of_the_best():
+    drawn = data()
+    found = search(drawn)
+    np.testing.assert_array_equal(found.complete(drawn.Y), found.best_estimator_.complete(drawn.Y))
+    np.testing.assert_array_equal(
+        found.label_correlation_, found.best_estimator_.label_correlation_
+    )
+
+
+def test_folds_that_cannot_be_scored_are_left_out():
+    """A held-out fold without a positive has no average precision."""
+    drawn = data(n_rows=30, missing=0)
+    Y = drawn.Y.copy()
+    Y[:10] = 0
+    found = search(drawn._replace(Y=Y))
+    splits = found.cv_results_["split_test_score"]
+    assert np.isnan(splits[:, 0]).all()
+    np.testing.assert_allclose(found.cv_results_["mean_test_score"], splits[:, 1:].mean(axis=1))
+
+
+def test_an_empty_list_of_values_is_refused():
+    with pytest.raises(ValueError, match="lambda_2 is empty"):
+        search(data(), lambda_2=())
