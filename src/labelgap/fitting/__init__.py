@@ -7,6 +7,7 @@ loops do not know which.
 """
 
 from labelgap.fitting._batches import n_batches, run_passes, shuffled_batches, take_batch
+from labelgap.fitting._chains import ChainRecord, run_chains
 from labelgap.fitting._checkpoint import Checkpoint, CheckpointError
 from labelgap.fitting._dask import DaskRows
 from labelgap.fitting._dask_arrays import DaskArrays
@@ -28,6 +29,7 @@ __all__ = [
     "EM",
     "ArrayRows",
     "BlockFolder",
+    "ChainRecord",
     "Checkpoint",
     "CheckpointError",
     "CredibleInterval",
@@ -58,6 +60,7 @@ __all__ = [
     "open_rows",
     "row_slices",
     "row_source",
+    "run_chains",
     "run_em",
     "run_gibbs",
     "run_online",

@@ -2,27 +2,27 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from scipy.optimize import linear_sum_assignment
 
 from labelgap.fitting import (
+    ChainRecord,
     CredibleInterval,
     Diagnosis,
-    FitDivergedError,
     Progress,
     Rows,
     diagnose,
     row_slices,
-    run_gibbs,
+    run_chains,
 )
 from labelgap.kernels.products import Features, prepare_features
 from labelgap.kernels.topics import surprise_rates
 from labelgap.models.bmlpl._gibbs import SampledTopicModel
-from labelgap.models.bmlpl._model import Params, Stats, linear_part
+from labelgap.models.bmlpl._model import Params, linear_part
 
 _CHUNK_BYTES = 2**28
 _DRAWN = ("topics", "weights", "r", "tau")
@@ -77,8 +77,8 @@ class ChainSamples:
 
     def diagnose_log_posterior(self) -> Diagnosis:
         """R-hat and effective sample sizes of the log posterior at the kept draws."""
-        kept = self.log_posterior[:, self.n_burn_in + self.thin - 1 :: self.thin]
-        return diagnose(kept)
+        record = ChainRecord(self.log_posterior, self.seconds, self.n_burn_in, self.thin)
+        return record.diagnose()
 
 
 def draw_chains(
@@ -120,81 +120,24 @@ def draw_chains(
     FitDivergedError
         When a log posterior is not finite.
     """
-    for name, value, least in (("n_burn_in", n_burn_in, 0), ("n_draws", n_draws, 1)):
-        if value < least:
-            raise ValueError(f"{name}={value}: give at least {least}")
-    if thin < 1:
-        raise ValueError(f"thin={thin}: keep one draw every `thin` sweeps, at least 1")
-    if not starts:
-        raise ValueError("starts is empty: give the parameters of at least one chain")
-    n_sweeps = n_burn_in + n_draws * thin
-    chain_seeds = np.random.SeedSequence(seed).generate_state(len(starts), np.uint64)
-    samples = _allocate(starts[0], len(starts), n_burn_in, n_draws, thin, np.dtype(dtype))
-    for chain, (start, chain_seed) in enumerate(zip(starts, chain_seeds, strict=True)):
-        first = _in_double_precision(start)
-        collect = _Collector(model, samples, chain, first, callback)
-        run_gibbs(model, rows, first, n_samples=n_sweeps, seed=int(chain_seed), collect=collect)
+    record = ChainRecord.of(len(starts), n_burn_in=n_burn_in, n_draws=n_draws, thin=thin)
+    samples = _allocate(starts[0], record, n_draws, np.dtype(dtype))
+
+    def keep(chain: int, draw: int, params: Params) -> None:
+        for name in _DRAWN:
+            getattr(samples, name)[chain, draw] = getattr(params, name)
+
+    firsts = [_in_double_precision(start) for start in starts]
+    run_chains(model, rows, firsts, record, keep, seed=seed, callback=callback)
     return samples
 
 
-class _Collector:
-    """Keeps what :func:`run_gibbs` shows after every sweep of a chain."""
-
-    def __init__(
-        self,
-        model: SampledTopicModel,
-        samples: ChainSamples,
-        chain: int,
-        start: Params,
-        callback: Callable[[Progress], object] | None,
-    ) -> None:
-        self.model = model
-        self.samples = samples
-        self.chain = chain
-        self.previous = start
-        self.callback = callback
-        self.started = time.perf_counter()
-
-    def __call__(self, sweep: int, params: Params, stats: Stats) -> None:
-        samples, chain = self.samples, self.chain
-        # the counts of a sweep were drawn at the parameters that entered it
-        value = self.model.log_posterior(stats, self.previous)
-        if not np.isfinite(value):
-            raise FitDivergedError(
-                f"the log posterior of chain {chain} is {value} after {sweep + 1} sweeps: scale "
-                "the features (StandardScaler, Normalizer) or regularise more"
-            )
-        self.previous = params
-        samples.log_posterior[chain, sweep] = value
-        samples.seconds[chain, sweep] = time.perf_counter() - self.started
-        draw, rest = divmod(sweep - samples.n_burn_in, samples.thin)
-        if draw >= 0 and rest == samples.thin - 1:
-            for name in _DRAWN:
-                getattr(samples, name)[chain, draw] = getattr(params, name)
-        if self.callback is not None:
-            n_sweeps = samples.log_posterior.shape[1]
-            done = chain * n_sweeps + sweep
-            seconds = float(samples.seconds[:chain, -1].sum() + samples.seconds[chain, sweep])
-            self.callback(Progress(done, samples.n_chains * n_sweeps, value, seconds))
-
-
-def _allocate(
-    start: Params, n_chains: int, n_burn_in: int, n_draws: int, thin: int, dtype: np.dtype
-) -> ChainSamples:
+def _allocate(start: Params, record: ChainRecord, n_draws: int, dtype: np.dtype) -> ChainSamples:
     def room(like: np.ndarray) -> np.ndarray:
-        return np.empty((n_chains, n_draws, *like.shape), dtype=dtype)
+        return np.empty((len(record.seconds), n_draws, *like.shape), dtype=dtype)
 
-    trace = np.empty((n_chains, n_burn_in + n_draws * thin))
-    return ChainSamples(
-        topics=room(start.topics),
-        weights=room(start.weights),
-        r=room(start.r),
-        tau=room(start.tau),
-        log_posterior=trace,
-        seconds=np.empty_like(trace),
-        n_burn_in=n_burn_in,
-        thin=thin,
-    )
+    fields: dict[str, Any] = {name: room(getattr(start, name)) for name in _DRAWN}
+    return ChainSamples(**fields, **record._asdict())
 
 
 def _in_double_precision(params: Params) -> Params:

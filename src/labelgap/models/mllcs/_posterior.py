@@ -6,7 +6,6 @@ here is a function of psi, which does not change.
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -16,19 +15,19 @@ from numpy.polynomial.hermite_e import hermegauss
 from scipy.special import expit
 
 from labelgap.fitting import (
+    ChainRecord,
     CredibleInterval,
     Diagnosis,
-    FitDivergedError,
     Progress,
     Rows,
     diagnose,
     row_slices,
-    run_gibbs,
+    run_chains,
 )
 from labelgap.kernels.products import Features, prepare_features
 from labelgap.models.mllcs._gibbs import SampledCooccurrenceModel
 from labelgap.models.mllcs._model import Params
-from labelgap.models.mllcs._rows import Stats, linear_part
+from labelgap.models.mllcs._rows import linear_part
 
 _CHUNK_BYTES = 2**28
 _DRAWN = ("factors", "bias", "count_bias", "weights", "r", "looked_at")
@@ -112,8 +111,8 @@ class ChainSamples:
 
     def diagnose_log_posterior(self) -> Diagnosis:
         """R-hat and effective sample sizes of the log posterior at the kept draws."""
-        kept = self.log_posterior[:, self.n_burn_in + self.thin - 1 :: self.thin]
-        return diagnose(kept)
+        record = ChainRecord(self.log_posterior, self.seconds, self.n_burn_in, self.thin)
+        return record.diagnose()
 
 
 class OtherLabels(NamedTuple):
@@ -173,74 +172,21 @@ def draw_chains(
     FitDivergedError
         When a log posterior is not finite.
     """
-    for name, value, least in (("n_burn_in", n_burn_in, 0), ("n_draws", n_draws, 1)):
-        if value < least:
-            raise ValueError(f"{name}={value}: give at least {least}")
-    if thin < 1:
-        raise ValueError(f"thin={thin}: keep one draw every `thin` sweeps, at least 1")
-    if not starts:
-        raise ValueError("starts is empty: give the parameters of at least one chain")
-    n_sweeps = n_burn_in + n_draws * thin
-    chain_seeds = np.random.SeedSequence(seed).generate_state(len(starts), np.uint64)
-    trace = np.empty((len(starts), n_sweeps))
+    record = ChainRecord.of(len(starts), n_burn_in=n_burn_in, n_draws=n_draws, thin=thin)
     samples = ChainSamples(
         **_room(starts[0], (len(starts), n_draws), np.dtype(dtype), seed),
-        log_posterior=trace,
-        seconds=np.empty_like(trace),
-        n_burn_in=n_burn_in,
-        thin=thin,
+        **record._asdict(),
         lambda_u=model.model.lambda_u,
     )
-    params = starts[0]
-    for chain, (start, chain_seed) in enumerate(zip(starts, chain_seeds, strict=True)):
-        first = in_double_precision(start)
-        collect = _Collector(model, samples, chain, first, callback)
-        params = run_gibbs(
-            model, rows, first, n_samples=n_sweeps, seed=int(chain_seed), collect=collect
-        )
+
+    def keep(chain: int, draw: int, params: Params) -> None:
+        for name in _DRAWN:
+            if getattr(samples, name) is not None:
+                getattr(samples, name)[chain, draw] = getattr(params, name)
+
+    firsts = [in_double_precision(start) for start in starts]
+    params = run_chains(model, rows, firsts, record, keep, seed=seed, callback=callback)
     return samples, params
-
-
-class _Collector:
-    """Keeps what :func:`run_gibbs` shows after every sweep of a chain."""
-
-    def __init__(
-        self,
-        model: SampledCooccurrenceModel,
-        samples: ChainSamples,
-        chain: int,
-        start: Params,
-        callback: Callable[[Progress], object] | None,
-    ) -> None:
-        self.model = model
-        self.samples = samples
-        self.chain = chain
-        self.previous = start
-        self.callback = callback
-        self.started = time.perf_counter()
-
-    def __call__(self, sweep: int, params: Params, stats: Stats) -> None:
-        samples, chain = self.samples, self.chain
-        # the factors of a sweep were drawn at the parameters that entered it
-        value = self.model.log_posterior(stats, self.previous)
-        if not np.isfinite(value):
-            raise FitDivergedError(
-                f"the log posterior of chain {chain} is {value} after {sweep + 1} sweeps: scale "
-                "the features (StandardScaler, Normalizer) or regularise more"
-            )
-        self.previous = params
-        samples.log_posterior[chain, sweep] = value
-        samples.seconds[chain, sweep] = time.perf_counter() - self.started
-        draw, rest = divmod(sweep - samples.n_burn_in, samples.thin)
-        if draw >= 0 and rest == samples.thin - 1:
-            for name in _DRAWN:
-                if getattr(samples, name) is not None:
-                    getattr(samples, name)[chain, draw] = getattr(params, name)
-        if self.callback is not None:
-            n_sweeps = samples.log_posterior.shape[1]
-            done = chain * n_sweeps + sweep
-            seconds = float(samples.seconds[:chain, -1].sum() + samples.seconds[chain, sweep])
-            self.callback(Progress(done, samples.n_chains * n_sweeps, value, seconds))
 
 
 def _room(start: Params, shape: tuple[int, int], dtype: np.dtype, seed: int) -> dict[str, Any]:

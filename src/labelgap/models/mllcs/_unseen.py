@@ -106,6 +106,12 @@ def match_moments(
     return LabelFactors(np.ascontiguousarray(solution[:, :-1]), solution[:, -1].copy())
 
 
+def thinned(anchors: Anchors, n_most: int) -> Anchors:
+    """At most ``n_most`` of the anchors, evenly spaced."""
+    step = max(1, -(-len(anchors.factors) // n_most))
+    return anchors if step == 1 else Anchors(anchors.factors[::step], anchors.positives[::step])
+
+
 def telling_rows(anchors: Anchors) -> tuple[np.ndarray, sparse.csr_array]:
     """Factors (with a column of ones) and seen labels of the anchors that carry any."""
     dtype = anchors.factors.dtype

@@ -23,6 +23,8 @@ from labelgap.models.mllcs._model import Params, with_ones
 from labelgap.zero_shot import ZeroShotClassifier, prior_of_unconnected
 
 _MOST_ANCHORS = 20_000
+# labels that come later are wanted at once
+_ANCHORS_LATER = 4_000
 _PRETENDED = 50
 
 
@@ -106,17 +108,26 @@ class UnseenLabels(ZeroShotClassifier):
         self.rule_error_ = self._rule_error(cooccurrence)
 
     def _guess(
-        self, table: np.ndarray, prior_logit: np.ndarray, left_out: np.ndarray | None = None
+        self,
+        table: np.ndarray,
+        prior_logit: np.ndarray,
+        left_out: np.ndarray | None = None,
+        n_anchors: int = _MOST_ANCHORS,
     ) -> _unseen.LabelFactors:
         """(v, b) of labels with these counts (n_seen, n_new), NaN where one is missing.
 
-        ``left_out`` are seen labels that the rule must not learn from.
+        ``left_out`` are seen labels that the rule must not learn from; moments are matched on at
+        most ``n_anchors`` rows.
         """
         k = self.params_.factors.shape[1]
         weights, values = (~np.isnan(table)).astype(float), np.nan_to_num(table)
         if self.unseen in ("moments", "constrained"):
             found = _unseen.match_moments(
-                self._anchors, values, weights, self._corpus_counts, self.lambda_map
+                _unseen.thinned(self._anchors, n_anchors),
+                values,
+                weights,
+                self._corpus_counts,
+                self.lambda_map,
             )
         else:
             found = self._map(values, weights, left_out)
@@ -178,7 +189,7 @@ class UnseenLabels(ZeroShotClassifier):
         self._restriction("seen")  # refuses vector targets
         table, names = _extend.new_counts(counts, names, np.asarray(self.classes_), self.seen_)
         prior = self._unconnected(table)
-        found = self._guess(table, prior)
+        found = self._guess(table, prior, n_anchors=_ANCHORS_LATER)
         if self.samples_ is not None:
             _sampling.add_labels(self, table, prior)
         self.label_factors_ = np.vstack([self.label_factors_, found.factors])
