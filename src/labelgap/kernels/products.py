@@ -74,6 +74,16 @@ def squared_transposed_times(features: Features, G: np.ndarray) -> np.ndarray:
     return out
 
 
+def linear_part(features: Features, weights: np.ndarray) -> np.ndarray:
+    """X W + w_0 for weights with the intercept in their last row."""
+    return times(features, weights[:-1]) + weights[-1]
+
+
+def with_intercept(product: np.ndarray, summands: np.ndarray) -> np.ndarray:
+    """X' G with the column sums of G below it: the same product with a column of ones in X."""
+    return np.vstack([product, summands.sum(axis=0)])
+
+
 @njit(cache=True, parallel=True, fastmath={"contract"})
 def _compressed_times(indptr, indices, data, dense, out):
     k = dense.shape[1]

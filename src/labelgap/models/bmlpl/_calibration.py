@@ -14,9 +14,9 @@ from typing import NamedTuple
 import numpy as np
 
 from labelgap.fitting import Rows
-from labelgap.kernels.products import Features
+from labelgap.kernels.products import Features, linear_part
 from labelgap.kernels.topics import surprise_rates
-from labelgap.models.bmlpl._model import Block, Local, Params, linear_part
+from labelgap.models.bmlpl._model import Block, Local, Params
 
 _SHIFTS = np.linspace(-4.0, 6.0, 21)
 

@@ -29,7 +29,12 @@ from scipy import linalg, special
 
 from labelgap.fitting import FitDivergedError, Rows
 from labelgap.kernels.linear_solvers import conjugate_gradient
-from labelgap.kernels.products import squared_transposed_times, transposed_times
+from labelgap.kernels.products import (
+    linear_part,
+    squared_transposed_times,
+    transposed_times,
+    with_intercept,
+)
 from labelgap.kernels.sampling import (
     sample_counts,
     sample_polya_gamma,
@@ -43,8 +48,6 @@ from labelgap.models.bmlpl._model import (
     Params,
     Stats,
     TopicModel,
-    linear_part,
-    with_intercept,
 )
 from labelgap.models.bmlpl._regression import block_gram, factorise, topic_chunks
 

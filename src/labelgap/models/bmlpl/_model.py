@@ -27,9 +27,10 @@ from labelgap.kernels import topics as kernel
 from labelgap.kernels.counts import Positives, expected_counts
 from labelgap.kernels.products import (
     Features,
+    linear_part,
     squared_transposed_times,
-    times,
     transposed_times,
+    with_intercept,
 )
 from labelgap.models.bmlpl._mask import Mask, labels_exposed, log_exposure
 from labelgap.models.bmlpl._regression import solve_regression
@@ -270,13 +271,3 @@ def shifted_parts(block: Block, params: Params) -> tuple[np.ndarray, np.ndarray]
     """psi = X W + b and the logarithm of the exposures, which shifts it."""
     psi = linear_part(block.features, params.weights)
     return psi, log_exposure(block.mask, params.topics, psi)
-
-
-def linear_part(features: Features, weights: np.ndarray) -> np.ndarray:
-    """psi = X W + b for weights with the intercept in their last row."""
-    return times(features, weights[:-1]) + weights[-1]
-
-
-def with_intercept(product: np.ndarray, summands: np.ndarray) -> np.ndarray:
-    """X' G with the column sums of G below it: the same product with a column of ones in X."""
-    return np.vstack([product, summands.sum(axis=0)])

@@ -19,10 +19,10 @@ from labelgap.fitting import (
     row_slices,
     run_chains,
 )
-from labelgap.kernels.products import Features, prepare_features
+from labelgap.kernels.products import Features, linear_part, prepare_features
 from labelgap.kernels.topics import surprise_rates
 from labelgap.models.bmlpl._gibbs import SampledTopicModel
-from labelgap.models.bmlpl._model import Params, linear_part
+from labelgap.models.bmlpl._model import Params
 
 _CHUNK_BYTES = 2**28
 _DRAWN = ("topics", "weights", "r", "tau")

@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 
 from labelgap.fitting import row_slices
-from labelgap.kernels.products import Features
+from labelgap.kernels.products import Features, linear_part
 from labelgap.kernels.topics import surprise_rates
-from labelgap.models.bmlpl._model import Params, linear_part
+from labelgap.models.bmlpl._model import Params
 
 _BLOCK_CELLS = 2**22
 

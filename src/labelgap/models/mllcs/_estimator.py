@@ -30,8 +30,8 @@ from labelgap.fitting import (
     run_passes,
 )
 from labelgap.kernels.exposure import forgotten_probability
-from labelgap.kernels.products import prepare_features
-from labelgap.labels import Labels
+from labelgap.kernels.products import linear_part, prepare_features
+from labelgap.labels import Labels, State
 from labelgap.models.mllcs import (
     _extend,
     _prepare,
@@ -41,7 +41,7 @@ from labelgap.models.mllcs import (
 from labelgap.models.mllcs._counts import Counts, count_offset, prepare_counts
 from labelgap.models.mllcs._model import CooccurrenceModel, Params, exact_solver, with_ones
 from labelgap.models.mllcs._posterior import ChainSamples
-from labelgap.models.mllcs._rows import feature_gram, linear_part
+from labelgap.models.mllcs._rows import feature_gram
 from labelgap.models.mllcs._start import first_weights, starting_params, survey_labels
 from labelgap.models.mllcs._unseen_labels import UnseenLabels
 
@@ -302,9 +302,11 @@ class MLLCS(UnseenLabels):
         labels = self.target_.read(Y, n_rows=X.shape[0], zeros=self._zeros)
         states = _extend.seen_states(labels, self.seen_)
         if self.samples_ is not None:
-            return np.where(states == 4, _sampling.forgotten(self, X), np.nan)
+            return np.where(states == State.AMBIGUOUS, _sampling.forgotten(self, X), np.nan)
         psi = self._decision_function(X)[:, self.seen_]
-        return np.where(states == 4, forgotten_probability(psi, self.params_.looked_at), np.nan)
+        return np.where(
+            states == State.AMBIGUOUS, forgotten_probability(psi, self.params_.looked_at), np.nan
+        )
 
     def diagnose(self, X: Any = None) -> Diagnosis:
         """R-hat and effective sample sizes (Gibbs only).

@@ -9,8 +9,8 @@ from scipy import sparse
 
 from labelgap.cooccurrence import Cooccurrence, as_cooccurrence
 from labelgap.kernels.exposure import label_terms
-from labelgap.kernels.weighted_ridge import unpack, weighted_grams
-from labelgap.labels import Labels
+from labelgap.kernels.weighted_ridge import solve_grams, unpack, weighted_grams
+from labelgap.labels import Labels, as_labels
 from labelgap.labels._checks import check_names, object_array
 from labelgap.models.mllcs._counts import Counts, count_terms
 from labelgap.models.mllcs._model import BIAS_PRECISION, Params, with_ones
@@ -22,8 +22,6 @@ _LABEL_STEPS = 25
 
 def count_factors(counts: Counts, params: Params, lambda_beta: float) -> np.ndarray:
     """(beta, c) of new labels given the seen labels' factors; shape (n_labels, K + 1)."""
-    from labelgap.kernels.weighted_ridge import solve_grams
-
     k = params.factors.shape[1]
     factors = with_ones(params.factors.astype(np.float64))
     ridge = np.append(np.full(k, lambda_beta), BIAS_PRECISION)
@@ -134,8 +132,6 @@ def updated_label(
 
 def known_states(Y: Any, n_rows: int, n_labels: int) -> np.ndarray:
     """States (n_rows, n_labels) of the labels that are folded in."""
-    from labelgap.labels import as_labels
-
     array = np.asarray(Y) if not isinstance(Y, Labels) and np.ndim(Y) == 1 else Y
     labels = as_labels(array[:, None] if np.ndim(array) == 1 else array, n_rows=n_rows)
     if labels.n_labels != n_labels:

@@ -33,7 +33,7 @@ from scipy import linalg, special
 from labelgap.fitting import FitDivergedError, Rows
 from labelgap.kernels.exposure import AMBIGUOUS, RELEVANT, UNKNOWN, label_terms
 from labelgap.kernels.linear_solvers import conjugate_gradient
-from labelgap.kernels.products import transposed_times
+from labelgap.kernels.products import linear_part, transposed_times, with_intercept
 from labelgap.kernels.sampling import sample_polya_gamma
 from labelgap.kernels.weighted_ridge import (
     packed_outer,
@@ -63,9 +63,7 @@ from labelgap.models.mllcs._rows import (
     Local,
     Stats,
     feature_product,
-    linear_part,
     squared_features,
-    with_intercept,
 )
 
 

@@ -19,8 +19,9 @@ import numpy as np
 from scipy import linalg
 
 from labelgap.fitting import FitDivergedError
+from labelgap.kernels.products import linear_part
 from labelgap.models.mllcs._model import CooccurrenceModel, Params
-from labelgap.models.mllcs._rows import Block, Local, linear_part
+from labelgap.models.mllcs._rows import Block, Local
 
 _LOG_RANGE = (-20.0, 20.0)
 

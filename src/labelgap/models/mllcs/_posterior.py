@@ -24,10 +24,9 @@ from labelgap.fitting import (
     row_slices,
     run_chains,
 )
-from labelgap.kernels.products import Features, prepare_features
+from labelgap.kernels.products import Features, linear_part, prepare_features
 from labelgap.models.mllcs._gibbs import SampledCooccurrenceModel
 from labelgap.models.mllcs._model import Params
-from labelgap.models.mllcs._rows import linear_part
 
 _CHUNK_BYTES = 2**28
 _DRAWN = ("factors", "bias", "count_bias", "weights", "r", "looked_at")

@@ -9,10 +9,10 @@ import numpy as np
 from scipy import sparse
 
 from labelgap._extras import require
-from labelgap.kernels.products import prepare_features
+from labelgap.kernels.products import linear_part, prepare_features
 from labelgap.labels import Labels, State
 from labelgap.models.mllcs._constrained import Teacher
-from labelgap.models.mllcs._rows import Block, linear_part
+from labelgap.models.mllcs._rows import Block
 from labelgap.models.mllcs._unseen import Anchors
 
 # states and three arrays of their shape are held for a block

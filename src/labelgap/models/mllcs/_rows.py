@@ -19,11 +19,13 @@ from labelgap.kernels.array_namespace import array_like, array_namespace, to_num
 from labelgap.kernels.exposure import LabelTerms, label_terms, with_soft_labels
 from labelgap.kernels.products import (
     Features,
+    linear_part,
     squared_transposed_times,
-    times,
     transposed_times,
+    with_intercept,
 )
 from labelgap.kernels.weighted_ridge import MEMORY, weighted_grams, weighted_ridge
+from labelgap.labels import State
 
 
 class RowParams(Protocol):
@@ -131,16 +133,6 @@ def feature_gram(block: Block, local: Any, argument: None) -> np.ndarray:
     return gram
 
 
-def linear_part(features: Features, weights: np.ndarray) -> np.ndarray:
-    """X W + w_0 for weights with the intercept in their last row."""
-    return times(features, weights[:-1]) + weights[-1]
-
-
-def with_intercept(product: np.ndarray, summands: np.ndarray) -> np.ndarray:
-    """X' G with the column sums of G below it: the same product with a column of ones in X."""
-    return np.vstack([product, summands.sum(axis=0)])
-
-
 def _terms(block: Block, psi: Any, theta: Any) -> LabelTerms:
     n_seen = block.states.shape[1]
     terms = label_terms(psi[:, :n_seen], block.states, theta)
@@ -175,6 +167,6 @@ def squared_features(features: Features) -> np.ndarray:
 
 def _candidates(states: Any) -> np.ndarray:
     """Entries whose record depends on a look: the relevant ones and the ambiguous zeros."""
-    relevant = to_numpy(states) == 1
-    ambiguous = to_numpy(states) == 4
+    relevant = to_numpy(states) == State.RELEVANT
+    ambiguous = to_numpy(states) == State.AMBIGUOUS
     return np.stack([relevant.sum(axis=0), ambiguous.sum(axis=0)], axis=1).astype(np.float64)

@@ -28,14 +28,13 @@ from labelgap.fitting import (
     Trace,
     run_em,
 )
-from labelgap.kernels.products import Features, prepare_features
+from labelgap.kernels.products import Features, linear_part, prepare_features
 from labelgap.labels import Labels, State
 from labelgap.models.mllcs import _extend, _posterior
 from labelgap.models.mllcs._counts import Counts
 from labelgap.models.mllcs._gibbs import SampledCooccurrenceModel
 from labelgap.models.mllcs._model import CooccurrenceModel, Params
 from labelgap.models.mllcs._posterior import ChainSamples, Draw, OtherLabels
-from labelgap.models.mllcs._rows import linear_part
 from labelgap.models.mllcs._start import first_weights
 from labelgap.models.mllcs._unseen import Anchors, LabelFactors
 

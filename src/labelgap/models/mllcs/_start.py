@@ -8,10 +8,10 @@ import numpy as np
 
 from labelgap.fitting import Rows
 from labelgap.kernels.array_namespace import to_numpy
-from labelgap.kernels.products import transposed_times
+from labelgap.kernels.products import transposed_times, with_intercept
 from labelgap.labels import State
 from labelgap.models.mllcs._model import CooccurrenceModel, Params
-from labelgap.models.mllcs._rows import Block, squared_features, with_intercept
+from labelgap.models.mllcs._rows import Block, squared_features
 
 _NOISE = 0.05
 
