@@ -79,7 +79,7 @@ def match_moments(
     corpus_counts: np.ndarray,
     ridge: float,
     *,
-    max_iter: int = 60,
+    max_iter: int,
 ) -> LabelFactors:
     """(v, b) of labels that make the expected co-occurrences on the anchors match the counts.
 
@@ -93,6 +93,8 @@ def match_moments(
         of them.
     ridge : float
         Precision of v around zero.
+    max_iter : int
+        Steps of L-BFGS.
     """
     problem = _Moments.of(anchors, counts, weights, corpus_counts, ridge)
     found = optimize.minimize(

@@ -23,8 +23,9 @@ from labelgap.models.mllcs._model import Params, with_ones
 from labelgap.zero_shot import ZeroShotClassifier, prior_of_unconnected
 
 _MOST_ANCHORS = 20_000
+_STEPS = 60
 # labels that come later are wanted at once
-_ANCHORS_LATER = 4_000
+_ANCHORS_LATER, _STEPS_LATER = 4_000, 20
 _PRETENDED = 50
 
 
@@ -113,11 +114,12 @@ class UnseenLabels(ZeroShotClassifier):
         prior_logit: np.ndarray,
         left_out: np.ndarray | None = None,
         n_anchors: int = _MOST_ANCHORS,
+        max_iter: int = _STEPS,
     ) -> _unseen.LabelFactors:
         """(v, b) of labels with these counts (n_seen, n_new), NaN where one is missing.
 
         ``left_out`` are seen labels that the rule must not learn from; moments are matched on at
-        most ``n_anchors`` rows.
+        most ``n_anchors`` rows, in at most ``max_iter`` steps.
         """
         k = self.params_.factors.shape[1]
         weights, values = (~np.isnan(table)).astype(float), np.nan_to_num(table)
@@ -128,6 +130,7 @@ class UnseenLabels(ZeroShotClassifier):
                 weights,
                 self._corpus_counts,
                 self.lambda_map,
+                max_iter=max_iter,
             )
         else:
             found = self._map(values, weights, left_out)
@@ -189,7 +192,7 @@ class UnseenLabels(ZeroShotClassifier):
         self._restriction("seen")  # refuses vector targets
         table, names = _extend.new_counts(counts, names, np.asarray(self.classes_), self.seen_)
         prior = self._unconnected(table)
-        found = self._guess(table, prior, n_anchors=_ANCHORS_LATER)
+        found = self._guess(table, prior, n_anchors=_ANCHORS_LATER, max_iter=_STEPS_LATER)
         if self.samples_ is not None:
             _sampling.add_labels(self, table, prior)
         self.label_factors_ = np.vstack([self.label_factors_, found.factors])
