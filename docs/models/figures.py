@@ -29,6 +29,10 @@ mpl.use("Agg")
 from matplotlib import pyplot
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "_ext"))
+sys.path.insert(0, str(Path(__file__).parent))
+from figures_gmfs import DRAWN as GMFS_FIGURES
+from figures_imvwl import DRAWN as IMVWL_FIGURES
+from figures_rmfl import DRAWN as RMFL_FIGURES
 from measured_rows import checksum, read_rows
 
 from labelgap.plots import plot_topics
@@ -185,6 +189,9 @@ DRAWN: dict[str, Callable[[Rows], Any]] = {
     "bmlpl_reliability": draw_reliability,
     "mllcs_shares": draw_shares,
     "mllcs_iterations": draw_iterations,
+    **GMFS_FIGURES,
+    **IMVWL_FIGURES,
+    **RMFL_FIGURES,
 }
 
 

@@ -1,7 +1,9 @@
 """labelgap: multi-label learning when the labels have gaps."""
 
 from labelgap.labels import Labels, LabelWarning, State, as_labels
+from labelgap.mending import Mend
 from labelgap.models.bmlpl import BMLPL
+from labelgap.models.gmfs import GMFS
 from labelgap.models.imvwl import IMVWL
 from labelgap.models.mllcs import MLLCS
 from labelgap.models.rmfl import RMFL, RMFLCV
@@ -17,6 +19,7 @@ __version__ = "0.1.0"
 
 __all__ = [
     "BMLPL",
+    "GMFS",
     "IMVWL",
     "MLLCS",
     "RMFL",
@@ -28,6 +31,7 @@ __all__ = [
     "LabelPrior",
     "LabelWarning",
     "Labels",
+    "Mend",
     "State",
     "__version__",
     "as_labels",

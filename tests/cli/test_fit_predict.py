@@ -12,6 +12,7 @@ import pytest
 
 import labelgap
 from cli.sample_tables import table_rows, write_rows
+from labelgap import metrics
 from labelgap.cli._models import MODELS
 
 pandas = pytest.importorskip("pandas")
@@ -22,6 +23,7 @@ def _predicted(path: str = "p.csv"):
     return pandas.read_csv(path)
 
 
+@pytest.mark.filterwarnings("ignore:row 0 and 1 others have no observed label")
 @pytest.mark.parametrize("name", MODELS)
 def test_every_model_fits_saves_and_predicts(run, items, name):
     fitted = run(
@@ -67,6 +69,23 @@ def test_same_as_the_library(run, items, model):
     run("predict", model, items, "--drop", "note", "-o", "p.parquet")
     predicted = pandas.read_parquet("p.parquet")[["tag_a", "tag_b"]].to_numpy()
     np.testing.assert_allclose(predicted, library.predict_proba(X), rtol=1e-12)
+
+
+@pytest.mark.filterwarnings("ignore:row 0 and 1 others have no observed label")
+@pytest.mark.parametrize("kernel", ["rbf", "linear"])
+def test_a_saved_rmfl_predicts_what_the_library_does(run, items, kernel):
+    frame = pandas.read_csv(items)
+    X = frame[["age", "size"]].to_numpy()
+    Y = labelgap.Labels.from_frame(frame[["tag_a", "tag_b"]])
+    library = labelgap.RMFL(kernel=kernel, tol=1e-4, random_state=0).fit(X, Y)
+    columns = ["-l", "tag_*", "--item", "id", "--drop", "note"]
+    chosen = ["-m", "rmfl", "--set", f"kernel={kernel}", "--scale", "none"]
+    fitted = run("fit", items, *columns, *chosen, "-o", "m")
+    assert fitted.code == 0, fitted
+    run("predict", "m", items, "--drop", "note", "-o", "p.parquet")
+    predicted = pandas.read_parquet("p.parquet")[["tag_a", "tag_b"]].to_numpy()
+    np.testing.assert_allclose(predicted, library.predict_proba(X), rtol=1e-12)
+    assert run("evaluate", items, "-m", "m", "--drop", "note").code == 0
 
 
 def test_columns_may_come_in_another_order(run, items, model):
@@ -189,6 +208,24 @@ def test_arff_with_xml_and_prediction_without_saying_what_labels_are(run, data_d
     ran = run("predict", "m", arff, "--json")
     assert ran.code == 0, ran
     assert (ran.json["n_rows"], ran.json["n_labels"]) == (391, 6)
+
+
+def test_views_are_a_setting(run):
+    """All that a fit with views learns is in the file."""
+    rng = np.random.default_rng(0)
+    X = rng.gamma(1.0, size=(60, 5))
+    tags = (X[:, [0, 3]] > 1).astype(int)
+    frame = pandas.DataFrame(X, columns=list("abcde"))
+    frame[["tag_x", "tag_y"]] = tags
+    frame.to_csv("views.csv", index=False)
+    settings = ["groups={'hue': 2, 'shape': 3}", "n_factors=2", "predictor=combined", "penalty=1"]
+    options = [part for setting in settings for part in ("--set", setting)]
+    fitted = run("fit", "views.csv", "-l", "tag_*", "-m", "imvwl", *options, "-o", "m")
+    assert fitted.code == 0, fitted
+    done = run("predict", "m", "views.csv", "-o", "p.csv")
+    assert done.code == 0, done
+    predicted = pandas.read_csv("p.csv")[["tag_x", "tag_y"]].to_numpy()
+    assert metrics.auc(tags, predicted, average="micro") > 0.75
 
 
 # -- the model file ---------------------------------------------------------------------------

@@ -12,9 +12,39 @@ from sklearn.naive_bayes import GaussianNB
 from sklearn.svm import LinearSVC
 
 from contract.toys import GradientDescent, OnePassPerceptron
-from labelgap.baselines import COSTA, LFMSL, LatentCOSTA, Maxide
+from labelgap.baselines import (
+    BCS,
+    COSTA,
+    CPLST,
+    FSNM,
+    GLOCAL,
+    IMSF,
+    JFSC,
+    LEML,
+    LFMSL,
+    LLSF,
+    LRMMC,
+    LSML,
+    MIFS,
+    ML2,
+    MLMLFS,
+    MVLIV,
+    PLST,
+    SFUS,
+    WSABIE,
+    ClassifierChains,
+    ExpoMF,
+    FastTag,
+    GenEML,
+    LabelMe,
+    LatentCOSTA,
+    Maxide,
+    MLkNN,
+)
 from labelgap.fitting import EM, Gibbs, OnlineEM
+from labelgap.mending import Mend
 from labelgap.models.bmlpl import BMLPL
+from labelgap.models.gmfs import GMFS
 from labelgap.models.imvwl import IMVWL
 from labelgap.models.mllcs import MLLCS
 from labelgap.models.rmfl import RMFL, RMFLCV
@@ -88,6 +118,33 @@ def _permute_factor_start(init, rows, labels, features):
     return U[rows], Z[labels]
 
 
+def _two_factor_start(X, Y):
+    """Factors of rows and labels."""
+    rng = np.random.default_rng(0)
+    return rng.normal(size=(X.shape[0], 2)), rng.normal(size=(Y.shape[1], 2))
+
+
+def _row_start(X, Y):
+    """Two numbers for every row."""
+    return np.random.default_rng(0).normal(size=(X.shape[0], 2))
+
+
+def _permute_row_start(init, rows, labels, features):
+    return init[rows]
+
+
+def _exposure_start(X, Y):
+    """Label factors, weights with the intercept last, and rates."""
+    rng = np.random.default_rng(0)
+    k = Y.shape[1]
+    return rng.normal(size=(k, k)), rng.normal(size=(X.shape[1] + 1, k)), np.linspace(0.5, 0.9, k)
+
+
+def _permute_exposure_start(init, rows, labels, features):
+    V, W, mu = init
+    return V[labels], np.vstack([W[:-1][features], W[-1:]]), mu[labels]
+
+
 def _subspace_start(X, Y):
     """Loadings of the features on as many factors."""
     return np.random.default_rng(0).gamma(2.0, size=(X.shape[1], X.shape[1]))
@@ -97,7 +154,28 @@ def _permute_subspace_start(init, rows, labels, features):
     return init[features]
 
 
+def _direction_start(n_groups):
+    """Row factors, label factors and label directions of every group, two columns each."""
+
+    def start(X, Y):
+        rng = np.random.default_rng(0)
+        sizes = ((X.shape[0], 2), (Y.shape[1], 2), (n_groups, Y.shape[1], 2))
+        return tuple(rng.normal(size=size) for size in sizes)
+
+    return start
+
+
+def _permute_direction_start(init, rows, labels, features):
+    V, U, Z = init
+    return V[rows], U[labels], Z[:, labels]
+
+
 _NOISY_START = "the start has noise, which belongs to positions of labels"
+_ZEROS_DIFFER = "a zero of an array is ambiguous, one of Labels is what they say it is"
+_AMBIGUOUS_ZEROS = {
+    "check_hidden_values_do_not_matter": _ZEROS_DIFFER,
+    "check_encodings_agree": _ZEROS_DIFFER,
+}
 _PRECISE = LogisticRegression(solver="liblinear", tol=1e-10)
 
 CASES = [
@@ -111,6 +189,15 @@ CASES = [
     Case(BinaryRelevance(_PRECISE, unknown="negative"), grid={"estimator__C": [0.1, 1.0]}),
     Case(BinaryRelevance(LinearSVC(tol=1e-8, random_state=0)), tolerance=1e-5),
     Case(BinaryRelevance(GaussianNB())),
+    Case(
+        Mend(_PRECISE),
+        grid={"classifier__C": [0.1, 1.0]},
+        exempt={"check_row_order": "rows are set aside by position"},
+    ),
+    Case(
+        Mend(_PRECISE, recorded=0.8, zeros="ambiguous"),
+        exempt={**_AMBIGUOUS_ZEROS, "check_row_order": "rows are left out by position"},
+    ),
     Case(CooccurrenceVote(_PRECISE), grid={"estimator__C": [0.1, 1.0]}),
     Case(CooccurrenceVote(GaussianNB())),
     Case(COSTA(_PRECISE), grid={"normalisation": ["share", "pmi"]}),
@@ -176,6 +263,37 @@ CASES = [
         },
     ),
     Case(
+        GMFS(2, observability=1.0, inference=EM(3, 0.0, solver="exact"), random_state=0),
+        grid={"lambda_v": [0.3, 3.0], "inference__max_iter": [2, 3]},
+        exempt={"check_label_order": _NOISY_START},
+    ),
+    Case(
+        GMFS(2, look_rate=0.7, inference=EM(3, 0.0, solver="exact"), random_state=0),
+        grid={"look_rate": [0.5, 0.8]},
+        exempt={**_AMBIGUOUS_ZEROS, "check_label_order": _NOISY_START},
+    ),
+    Case(
+        GMFS(
+            2,
+            observability="neighbors",
+            look_rate=0.7,
+            n_neighbors=3,
+            prior="group-laplace",
+            inference=EM(2, 0.0, n_cg=8),
+            random_state=0,
+        ),
+        exempt={**_AMBIGUOUS_ZEROS, "check_label_order": _NOISY_START},
+        tolerance=1e-5,
+    ),
+    Case(
+        GMFS(2, look_rate=0.7, inference=OnlineEM(16), random_state=0),
+        exempt={
+            **_AMBIGUOUS_ZEROS,
+            "check_row_order": "mini-batches are drawn by position",
+            "check_label_order": _NOISY_START,
+        },
+    ),
+    Case(
         RMFL(2, max_iter=4, tol=0, random_state=0),
         grid={"lambda_4": [0.1, 1.0], "lambda_1": [0.1, 1.0]},
         start=_factor_start,
@@ -218,8 +336,104 @@ CASES = [
         },
         tolerance=1e-6,
     ),
+    Case(LLSF(unknown="negative", max_iter=20, tol=0.0), grid={"beta": [0.1, 1.0]}),
+    Case(LLSF(0.0, 0.3, intercept=False, unknown="mean", max_iter=20, tol=0.0, restart=False)),
+    Case(LSML(max_iter=20, tol=0.0), grid={"lambda_2": [0.1, 1.0]}),
+    Case(LSML(lambda_4=0.1, intercept=False, symmetric=False, max_iter=20, tol=0.0, restart=False)),
+    Case(JFSC(unknown="negative", max_iter=20, tol=0.0), grid={"lambda_3": [0.1, 1.0]}),
+    Case(JFSC(0.0, 0.0, intercept=False, unknown="mean", max_iter=20, tol=0.0, restart=False)),
+    Case(
+        GLOCAL(2, 1, start_iter=2, max_iter=3, tol=0.0, random_state=0),
+        grid={"lambda_0": [0.3, 1.0]},
+        start=_direction_start(1),
+        permute_start=_permute_direction_start,
+        tolerance=1e-6,
+    ),
+    Case(
+        GLOCAL(2, 3, intercept=False, start_iter=2, max_iter=3, tol=0.0, random_state=0),
+        exempt={"check_row_order": "k-means draws its first centres by position"},
+        start=_direction_start(3),
+        permute_start=_permute_direction_start,
+        tolerance=1e-6,
+    ),
+    Case(LEML(2, max_iter=10, tol=0.0), grid={"ridge": [0.3, 3.0]}),
+    Case(LEML(loss="logistic", max_iter=10, tol=0.0)),
+    Case(LEML(3, loss="squared_hinge", intercept=False, max_iter=10, tol=0.0)),
+    Case(FastTag(), grid={"noise": [0.1, 0.5]}),
+    Case(FastTag(0.3, n_layers=2, intercept=False)),
+    Case(ML2(n_neighbors=5, max_iter=20, tol=0.0), grid={"C": [0.3, 3.0]}, tolerance=1e-6),
+    Case(ML2(kernel="linear", epsilon=0.3, max_iter=20, tol=0.0), tolerance=1e-6),
     Case(Maxide(max_iter=20, tol=0.0), grid={"weight": [0.3, 3.0]}),
     Case(Maxide(0.1, intercept=False, max_iter=20, tol=0.0, restart=False)),
+    Case(IMSF(max_iter=20, tol=0.0), grid={"alpha": [0.1, 0.3]}),
+    Case(IMSF(alpha=0.2, loss="squared", unknown="negative", max_iter=20, tol=0.0)),
+    Case(MVLIV(n_factors=3, max_iter=10, tol=0.0), grid={"ridge": [0.1, 1.0]}),
+    Case(MVLIV(n_factors=2, unknown="negative", max_iter=10, tol=0.0)),
+    Case(LabelMe(n_factors=3, max_iter=10, tol=0.0), grid={"alpha": [0.3, 3.0]}),
+    Case(
+        LRMMC(n_factors=2, max_iter=20, tol=0.0),
+        grid={"mu": [1e-3, 1e-2]},
+        start=_row_start,
+        permute_start=_permute_row_start,
+    ),
+    Case(FSNM(max_iter=20, tol=0.0), grid={"alpha": [0.3, 3.0]}),
+    Case(FSNM(0.1, n_features_to_select=2, intercept="free", max_iter=20, tol=0.0)),
+    Case(SFUS(max_iter=10, tol=0.0), grid={"beta": [0.3, 3.0]}),
+    Case(MIFS(max_iter=5, tol=0.0), grid={"gamma": [0.3, 3.0]}),
+    Case(MLMLFS(max_iter=10, tol=0.0), grid={"weight": [0.3, 3.0]}),
+    Case(PLST(2, unknown="mean"), grid={"alpha": [0.3, 3.0]}),
+    Case(CPLST(2, unknown="mean"), grid={"n_factors": [1, 3]}),
+    Case(CPLST(2, intercept="free", unknown="negative")),
+    Case(MLkNN(5), grid={"n_neighbors": [3, 5], "smoothing": [0.5, 1.0]}),
+    Case(
+        BCS(10, max_iter=5, n_predict=5, tol=0.0),
+        grid={"noise_z": [0.1, 1.0], "b": [0.1, 1.0]},
+        exempt={"check_label_order": "the random projection belongs to positions"},
+    ),
+    Case(
+        WSABIE(learning_rate=0.1, max_iter=10, random_state=0),
+        grid={"max_norm": [1.0, 10.0]},
+        expected_failures={
+            **COLUMN_OF_CLASSES,
+            "check_classifiers_train": "the order of labels is learned, and one label has none",
+        },
+        exempt={
+            "check_row_order": "draws belong to positions",
+            "check_label_order": "draws belong to positions",
+            "check_feature_order": "draws belong to positions",
+        },
+    ),
+    Case(
+        ClassifierChains(_PRECISE, n_chains=2, link="probability", random_state=0),
+        grid={"estimator__C": [0.1, 1.0]},
+        exempt={"check_label_order": "random orders are of positions"},
+        tolerance=1e-5,
+    ),
+    Case(
+        ClassifierChains(_PRECISE, order="given"),
+        exempt={"check_label_order": "the chain goes by the order of the labels"},
+        tolerance=1e-5,
+    ),
+    Case(
+        ExpoMF(max_iter=10, tol=0.0, random_state=0),
+        grid={"lambda_u": [0.1, 1.0], "a": [1.0, 2.0]},
+        start=_two_factor_start,
+        permute_start=_permute_factor_start,
+        exempt=_AMBIGUOUS_ZEROS,
+    ),
+    Case(
+        GenEML(max_iter=10, tol=0.0, random_state=0),
+        grid={"lambda_v": [0.1, 1.0], "exposure": [True, False]},
+        start=_exposure_start,
+        permute_start=_permute_exposure_start,
+        exempt=_AMBIGUOUS_ZEROS,
+    ),
+    Case(
+        GenEML(exposure=False, batch_rows=30, step_power=0.6, max_iter=10, tol=0.0),
+        start=_exposure_start,
+        permute_start=_permute_exposure_start,
+        exempt={"check_row_order": "each step takes the next rows"},
+    ),
     Case(
         IMVWL(n_factors=1.0, scaling="range", max_iter=5, random_state=0),
         grid={"alpha": [0.01, 0.1], "max_iter": [2, 3]},
@@ -236,6 +450,11 @@ CASES = [
             max_iter=3,
             random_state=0,
         ),
+        start=_subspace_start,
+        permute_start=_permute_subspace_start,
+    ),
+    Case(
+        IMVWL(n_factors=1.0, scaling="range", predictor="combined", max_iter=3, random_state=0),
         start=_subspace_start,
         permute_start=_permute_subspace_start,
     ),

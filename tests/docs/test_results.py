@@ -143,7 +143,55 @@ EXAMPLE_ROWS = {
         for method in ("ML-LCS", "COSTA")
         for n in (1, 10, 100)
     ],
+    "gmfs_missing": [
+        {"method": m, "missing": h, "run": r, "average_precision": 0.8 - h, "hamming_loss": h}
+        for m in ("All features", "FSNM", "forest", "GMFS")
+        for h in (0.1, 0.3, 0.6)
+        for r in (1, 2)
+    ],
+    "gmfs_priors": [
+        {"method": m, "sizes": [1, 2, 3], "average_precision_by_size": [0.1, 0.3 + r / 10, 0.4]}
+        for m in ("GMFS", "GMFS, Laplace")
+        for r in (0, 1)
+    ],
+    "gmfs_neighbours": [
+        {"params": {"k": k}, "average_precision": 0.7 + k / 100} for k in (0, 10, 20) for _ in "ab"
+    ],
+    "gmfs_factors": [
+        {"params": {"n_factors": c}, "average_precision": 0.7 - c / 100} for c in (2, 5, 10)
+    ],
+    "imvwl_curves": [
+        {"method": m, "labels": h, "views": v, "ap": 0.4 - h / 10 - v / 10, "auc": 0.9 - h / 10}
+        for m in ("k = 0.5 d_min", "mean imputation")
+        for h, v in ((0.0, 0.5), (0.5, 0.5), (0.5, 0.0))
+    ],
+    "imvwl_sensitivity": [
+        {"alpha": a, "beta": b, "ap": 0.3 + a / 10} for a in (0.1, 1.0) for b in (0.1, 1.0)
+    ],
+    "imvwl_convergence": [
+        {"method": m, "objective": [1 + 0.5**t for t in range(9)]} for m in ("iMVWL", "iMVWL-Sp")
+    ],
+    "imvwl_correlation": [{"labels": ["sky", "sun"], "correlation": [[1.0, 0.5], [0.5, 1.0]]}],
+    "imvwl_scaling": [
+        {"varied": name, "value": n, "seconds_per_iteration": 0.1 + n / 1e4 + (n % 3) / 100}
+        for name in ("n_rows", "n_features", "n_factors")
+        for n in (10, 20, 40)
+    ],
+    "rmfl_sensitivity": [
+        {"varied": name, "value": value, "run": run, "average_precision": 0.7 + run / 100}
+        for name in ("lambda_1", "lambda_2", "n_factors", "n_neighbors", "ridge_v")
+        for value in (1, 10)
+        for run in (1, 2)
+    ],
+    "rmfl_convergence": [
+        {"dataset": name, "start": start, "iterations": t, "change": 0.5**t}
+        for name in ("yeast", "emotions")
+        for start in ("labels", "random")
+        for t in range(1, 6)
+    ],
+    "rmfl_correlation": [{"labels": ["calm", "sad"], "correlation": [[1.0, 0.2], [0.2, 1.0]]}],
 }
+_TABLES = ("bmlpl_topics", "imvwl_correlation", "imvwl_sensitivity", "rmfl_correlation")
 
 
 @pytest.mark.parametrize("name", sorted(EXAMPLE_ROWS))
@@ -153,7 +201,7 @@ def test_figures_draw_rows_of_the_documented_form(name, tmp_path):
     figure.savefig(tmp_path / "figure.svg")
     figures.pyplot.close(figure)
     assert (tmp_path / "figure.svg").stat().st_size > 5000
-    assert all(ax.get_xlabel() or name == "bmlpl_topics" for ax in figure.axes)
+    assert all(ax.get_xlabel() or name in _TABLES for ax in figure.axes)
 
 
 def test_curves_are_means_over_draws():
@@ -163,3 +211,39 @@ def test_curves_are_means_over_draws():
     figures.pyplot.close(figure)
     assert list(curve.get_xdata()) == [0.2, 0.5, 0.8]
     assert list(curve.get_ydata()) == pytest.approx([0.11, 0.26, 0.41])
+
+
+def test_curves_over_sizes_are_means_over_runs():
+    figures = _drawing()
+    figure = figures.DRAWN["gmfs_priors"](EXAMPLE_ROWS["gmfs_priors"])
+    curve = figure.axes[0].lines[0]
+    figures.pyplot.close(figure)
+    assert list(curve.get_xdata()) == [1, 2, 3]
+    assert list(curve.get_ydata()) == pytest.approx([0.1, 0.35, 0.4])
+
+
+def test_the_summary_of_rmfl_is_that_of_its_rows(monkeypatch):
+    monkeypatch.syspath_prepend(str(ROOT / "benchmarks"))
+    import rmfl_summary
+
+    assert read_rows("rmfl_summary") == rmfl_summary.summaries(rmfl_summary.measured()), (
+        "rmfl_summary.py"
+    )
+
+
+def test_paired_tests_compare_the_runs_that_both_have(monkeypatch):
+    monkeypatch.syspath_prepend(str(ROOT / "benchmarks"))
+    from scipy.stats import ttest_rel
+
+    from paired_tests import paired
+
+    one, two = [0.5, 0.7, 0.6, 0.9], [0.4, 0.5, 0.55, 0.6, 0.1]
+    rows = [{"method": "a", "run": run, "score": value} for run, value in enumerate(one)]
+    rows += [{"method": "b", "run": run, "score": value} for run, value in enumerate(two)]
+    found = paired(rows, "run", "score", "a", "b")
+    assert found.n == 4
+    assert found.difference == pytest.approx(0.1625)
+    assert found.t_p == pytest.approx(ttest_rel(one, two[:4]).pvalue)
+    assert found.wilcoxon_p == pytest.approx(0.125)
+    assert paired(rows, "run", "score", "a", "a").wilcoxon_p == 1
+    assert paired(rows, "run", "score", "a", "c").n == 0

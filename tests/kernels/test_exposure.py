@@ -162,3 +162,33 @@ def test_forgotten_is_what_bayes_says(psi, theta):
 def test_forgotten_at_extremes():
     psi = np.array([-1e3, 1e3])
     np.testing.assert_allclose(forgotten_probability(psi, np.array([0.3, 0.3])), [0, 1])
+
+
+@pytest.mark.parametrize("shape", [(9, 5), (9, 1), (1, 5), (1, 1)])
+def test_rates_of_rows_and_entries(shape):
+    psi, states, _ = entries()
+    theta = np.random.default_rng(1).uniform(0.1, 0.9, shape)
+    found = label_terms(psi, states, theta)
+    everywhere = np.broadcast_to(theta, psi.shape)
+    total = 0.0
+    for i in range(len(psi)):
+        kappa, omega, likelihood, _ = slow.label_terms(psi[[i]], states[[i]], everywhere[i])
+        np.testing.assert_allclose(found.kappa[i], kappa[0], rtol=1e-12)
+        np.testing.assert_allclose(found.omega[i], omega[0], rtol=1e-12)
+        total += likelihood
+    assert found.log_likelihood == pytest.approx(total, rel=1e-12)
+
+
+def test_rates_of_entries_in_other_libraries(library):
+    psi, states, _ = entries()
+    theta = np.random.default_rng(1).uniform(0.1, 0.9, psi.shape)
+    found = label_terms(*(library.asarray(part) for part in (psi, states, theta)))
+    assert_terms(found, label_terms(psi, states, theta), 1e-12)
+
+
+def test_log_likelihood_of_every_row():
+    psi, states, theta = entries(scale=40.0)
+    _, _, rows = exposure.row_terms(psi, states, theta)
+    for i, value in enumerate(rows):
+        expected = slow.label_terms(psi[[i]], states[[i]], theta)[2]
+        assert value == pytest.approx(expected, rel=1e-12, abs=1e-12)

@@ -102,3 +102,18 @@ def test_without_weight_it_is_least_squares():
     matrix = np.array([product(one).ravel() for one in basis]).T
     expected = np.linalg.solve(matrix, linear.ravel()).reshape(linear.shape)
     np.testing.assert_allclose(run(product, linear, 0.0, 3000)[-1].Z, expected, atol=1e-7)
+
+
+def test_a_matrix_on_which_divide_and_conquer_gives_up(monkeypatch):
+    Z = np.random.default_rng(8).normal(size=(5, 7))
+    expected, norm = shrink_singular_values(Z, 0.5)
+    whole = nuclear_norm(Z)
+
+    def give_up(*_, **__):
+        raise np.linalg.LinAlgError("SVD did not converge")
+
+    monkeypatch.setattr(np.linalg, "svd", give_up)
+    found, found_norm = shrink_singular_values(Z, 0.5)
+    np.testing.assert_allclose(found, expected, atol=1e-12)
+    assert found_norm == pytest.approx(norm)
+    assert nuclear_norm(Z) == pytest.approx(whole)

@@ -101,3 +101,30 @@ def test_errors_name_the_parameter(data):
         KernelRidgePerLabel(kernel="linear", gamma=1.0).fit(X, Y)
     with pytest.raises(ValueError, match="alpha=1e-300: the kernel matrix is numerically singular"):
         KernelRidgePerLabel(1e-300, kernel="linear").fit(X, Y)
+
+
+@pytest.mark.parametrize("kernel", ["rbf", "linear"])
+def test_conjugate_gradient_gives_what_factors_give(data, kernel):
+    X, Y, X_new = data
+    exact = KernelRidgePerLabel(0.7, kernel=kernel).fit(X, Y)
+    found = KernelRidgePerLabel(0.7, kernel=kernel, solver="cg").fit(X, Y)
+    scores = [(m.decision_function(X_new) - m.offset_) / m.slope_ for m in (exact, found)]
+    np.testing.assert_allclose(scores[1], scores[0], atol=1e-3)
+    assert not found.dual_coef_[np.isnan(Y)].any()
+
+
+def test_conjugate_gradient_calibrates_on_held_out_entries(rng):
+    X = rng.standard_normal((400, 3))
+    chance = 1 / (1 + np.exp(-2 * X @ rng.standard_normal((3, 30))))
+    Y = (rng.random(chance.shape) < chance).astype(float)
+    Y[rng.random(Y.shape) < 0.3] = np.nan
+    found = KernelRidgePerLabel(solver="cg").fit(X[:200], Y[:200]).predict_proba(X[200:])
+    assert abs(found.mean() - np.nanmean(Y[200:])) < 0.03
+
+
+@pytest.mark.filterwarnings("ignore::labelgap.LabelWarning")
+def test_conjugate_gradient_with_one_known_entry():
+    X, Y = np.eye(4), np.full((4, 2), np.nan)
+    Y[1, 0] = 1
+    model = KernelRidgePerLabel(solver="cg").fit(X, Y)
+    assert np.isfinite(model.predict_proba(X)).all()

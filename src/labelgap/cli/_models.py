@@ -12,14 +12,21 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import MaxAbsScaler, Normalizer, StandardScaler
 
+from labelgap.baselines import Maxide
 from labelgap.cli._failures import BadInputError
 from labelgap.fitting import EM
 from labelgap.models.bmlpl import BMLPL
+from labelgap.models.imvwl import IMVWL
+from labelgap.models.rmfl import RMFL
 from labelgap.yardsticks import BinaryRelevance, KernelRidgePerLabel, KNeighborsLabels, LabelPrior
 
 MODELS: dict[str, Callable[[], Any]] = {
     # a fixed number of iterations: a warning about convergence is no use at a prompt
     "bmlpl": lambda: BMLPL(inference=EM(100, tol=0.0)),
+    "rmfl": lambda: RMFL(tol=1e-4, random_state=0),
+    # standardised features have either sign
+    "imvwl": lambda: IMVWL(scaling="range", random_state=0),
+    "maxide": lambda: Maxide(tol=1e-4),
     "binary-relevance": lambda: BinaryRelevance(LogisticRegression(solver="liblinear")),
     "kernel-ridge": KernelRidgePerLabel,
     "neighbors": KNeighborsLabels,

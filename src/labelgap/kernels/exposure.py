@@ -24,11 +24,12 @@ import numpy as np
 from numba import njit, prange
 
 from labelgap.kernels.array_namespace import array_like, array_namespace
-from labelgap.kernels.polya_gamma import polya_gamma_mean, unit_mean
+from labelgap.kernels.polya_gamma import polya_gamma_mean
 
-__all__ = ["LabelTerms", "forgotten_probability", "label_terms", "with_soft_labels"]
+__all__ = ["LabelTerms", "forgotten_probability", "label_terms", "row_terms", "with_soft_labels"]
 
 RELEVANT, IRRELEVANT, UNKNOWN, AMBIGUOUS = 1, 2, 3, 4
+_SMALL, _UNDERFLOW = 1e-13, 1e-200
 
 
 class LabelTerms(NamedTuple):
@@ -53,21 +54,31 @@ def label_terms(psi: Any, states: Any, theta: Any = None) -> LabelTerms:
     psi : array of shape (n_rows, n_labels)
         Log odds; of numpy or of any library of the array API standard.
     states : int8 array of shape (n_rows, n_labels)
-    theta : array of shape (n_labels,) or None
+    theta : array of shape (n_labels,), (n_rows, n_labels), (n_rows, 1) or None
         Probability of a look, in (0, 1). With None an ambiguous zero is a zero.
     """
     xp = array_namespace(psi, states)
     if xp is not np:
         return _standard_terms(xp, psi, states, theta)
-    kappa, omega = np.empty_like(psi), np.empty_like(psi)
-    term = np.empty(psi.shape[0])
-    # exposure is off: no theta
-    rates = np.empty(0, dtype=psi.dtype) if theta is None else theta.astype(psi.dtype)
-    _terms_into(psi, states, rates, kappa, omega, term)
+    kappa, omega, term = row_terms(psi, states, theta)
     looked_at = np.zeros(psi.shape[1], dtype=psi.dtype)
     if theta is not None:
         looked_at = -2 * np.where(states == AMBIGUOUS, kappa, 0).sum(axis=0)
     return LabelTerms(kappa, omega, float(term.sum()), looked_at)
+
+
+def row_terms(
+    psi: np.ndarray, states: np.ndarray, theta: Any = None
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """kappa and omega as in :func:`label_terms`, and the log-likelihood of every row (n,)."""
+    kappa, omega = np.empty_like(psi), np.empty_like(psi)
+    term = np.empty(psi.shape[0])
+    # exposure is off: no theta
+    rates = np.empty((0, 0), dtype=psi.dtype)
+    if theta is not None:
+        rates = np.atleast_2d(theta).astype(psi.dtype, copy=False)
+    _terms_into(psi, states, rates, kappa, omega, term)
+    return kappa, omega, term
 
 
 def with_soft_labels(terms: LabelTerms, psi: Any, soft: Any) -> LabelTerms:
@@ -98,33 +109,55 @@ def forgotten_probability(psi: np.ndarray, theta: np.ndarray) -> np.ndarray:
 
 @njit(cache=True, parallel=True)
 def _terms_into(psi, states, theta, kappa, omega, term):
-    with_exposure = theta.size > 0
     for n in prange(psi.shape[0]):
-        total = 0.0
-        for j in range(psi.shape[1]):
-            state = states[n, j]
-            if state == UNKNOWN:
-                kappa[n, j] = 0
-                omega[n, j] = 0
-                continue
-            x = psi[n, j]
-            # log(1 + exp(x)) without overflow
-            above = max(x, 0.0) + math.log1p(math.exp(-abs(x)))
-            weight, sign = 1.0, -0.5
-            if state == RELEVANT:
-                sign = 0.5
-                total += x - above
-                if with_exposure:
-                    total += math.log(theta[j])
-            elif state == AMBIGUOUS and with_exposure:
-                looked = theta[j] * math.exp(-above)
-                weight = looked / (looked + 1.0 - theta[j])
-                total += math.log(looked + 1.0 - theta[j])
+        row = np.int64(n) if theta.shape[0] > 1 else 0
+        term[n] = _row_terms(psi[n], states[n], theta, row, kappa[n], omega[n])
+
+
+@njit(cache=True)
+def _row_terms(psi, states, theta, row, kappa, omega):
+    """One exponential per entry; likelihoods are multiplied, and their logarithms taken rarely."""
+    with_exposure = theta.size > 0
+    total, product = 0.0, 1.0
+    for j in range(psi.size):
+        state = states[j]
+        if state == UNKNOWN:
+            kappa[j] = 0
+            omega[j] = 0
+            continue
+        size = abs(psi[j])
+        e = math.exp(-size)
+        larger = 1 / (1 + e)
+        smaller = e * larger
+        as_recorded = larger if (psi[j] >= 0) == (state == RELEVANT) else smaller
+        weight, sign = 1.0, 0.5 if state == RELEVANT else -0.5
+        if with_exposure and state != IRRELEVANT:
+            rate = theta[row, j if theta.shape[1] > 1 else 0]
+            if state == AMBIGUOUS:
+                looked = rate * as_recorded
+                as_recorded = looked + 1 - rate
+                weight = looked / as_recorded
             else:
-                total -= above
-            kappa[n, j] = sign * weight
-            omega[n, j] = weight * unit_mean(x)
-        term[n] = total
+                product *= rate
+        if as_recorded > _SMALL:
+            product *= as_recorded
+        else:
+            total -= size  # the logarithm of such an e
+        if product < _UNDERFLOW:
+            total += math.log(product)
+            product = 1.0
+        kappa[j] = sign * weight
+        omega[j] = weight * _unit_mean_of(size, e, larger)
+    return total + math.log(product)
+
+
+@njit(cache=True)
+def _unit_mean_of(size, e, larger):
+    """tanh(size/2) / (2 size) from e = exp(-size) and 1 / (1 + e); a series near zero."""
+    if size < 0.1:
+        s = size * size
+        return 0.25 - s * (1 / 48 - s * (1 / 480 - s * (17 / 80640 - s * (31 / 1451520))))
+    return (1 - e) * larger / (2 * size)
 
 
 def _standard_terms(xp: ModuleType, psi: Any, states: Any, theta: Any) -> LabelTerms:
@@ -135,7 +168,8 @@ def _standard_terms(xp: ModuleType, psi: Any, states: Any, theta: Any) -> LabelT
     likelihood = xp.where(relevant, psi - above, -above)
     looked_at = xp.zeros_like(psi[0, :])
     if theta is not None:
-        rates = array_like(xp, theta, psi)[None, :] * one
+        rates = array_like(xp, theta, psi)
+        rates = (rates if rates.ndim == 2 else rates[None, :]) * one
         looked = rates * xp.exp(-above)
         ambiguous = states == AMBIGUOUS
         gamma = looked / (looked + 1 - rates)

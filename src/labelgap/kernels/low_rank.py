@@ -11,8 +11,9 @@ from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 import numpy as np
+from scipy import linalg
 
-__all__ = ["Point", "low_rank_path", "nuclear_norm", "shrink_singular_values"]
+__all__ = ["Point", "low_rank_path", "nuclear_norm", "shrink_singular_values", "thin_svd"]
 
 
 class Point(NamedTuple):
@@ -24,9 +25,26 @@ class Point(NamedTuple):
     curvature: float
 
 
+def thin_svd(Z: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Left vectors, singular values and right vectors, the last as rows.
+
+    Divide and conquer gives up on a rare finite matrix with clustered singular values; the slower
+    QR iteration does not.
+    """
+    try:
+        return np.linalg.svd(Z, full_matrices=False)
+    except np.linalg.LinAlgError:
+        return linalg.svd(Z, full_matrices=False, lapack_driver="gesvd")
+
+
 def nuclear_norm(Z: np.ndarray) -> float:
     """Sum of the singular values."""
-    return float(np.linalg.svd(Z, compute_uv=False).sum()) if Z.size else 0.0
+    if not Z.size:
+        return 0.0
+    try:
+        return float(np.linalg.svd(Z, compute_uv=False).sum())
+    except np.linalg.LinAlgError:
+        return float(thin_svd(Z)[1].sum())
 
 
 def shrink_singular_values(Z: np.ndarray, threshold: float) -> tuple[np.ndarray, float]:
@@ -36,7 +54,7 @@ def shrink_singular_values(Z: np.ndarray, threshold: float) -> tuple[np.ndarray,
     """
     if not Z.size:
         return Z.copy(), 0.0
-    left, values, right = np.linalg.svd(Z, full_matrices=False)
+    left, values, right = thin_svd(Z)
     values = np.maximum(values - threshold, 0.0)
     rank = int(np.count_nonzero(values))
     return (left[:, :rank] * values[:rank]) @ right[:rank], float(values.sum())

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from numbers import Real
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from scipy.linalg import LinAlgError, cho_factor, cho_solve
@@ -16,12 +16,17 @@ from sklearn.utils import gen_batches
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from labelgap.estimator import LabelGapClassifier
+from labelgap.kernels.linear_solvers import conjugate_gradient
 from labelgap.labels import Labels
 from labelgap.yardsticks._calibration import fit_sigmoid
 from labelgap.yardsticks._groups import same_rows
 from labelgap.yardsticks._label_prior import observed_frequency
 
 _BLOCK_CELLS = 2**24
+_MOST_STEPS = 500
+_TOLERANCE = 1e-4
+_LABELS_HELD_OUT = 20
+_SHARE_HELD_OUT = 0.2
 
 
 class KernelRidgePerLabel(LabelGapClassifier):
@@ -47,6 +52,11 @@ class KernelRidgePerLabel(LabelGapClassifier):
     gamma : float, default=None
         exp(-gamma * distance^2); by default 1 / (2 * width^2), the width being the mean distance
         between two different training rows. For ``kernel="rbf"`` only.
+    solver : {"cholesky", "cg"}, default="cholesky"
+        "cg" solves for all labels at once by conjugate gradient, to residuals of 1e-4: for many
+        labels that are known in different rows, each of which would need a factor of its own.
+        The sigmoid is then fitted to a fifth of the observed entries of at most 20 labels,
+        predicted without them.
 
     Attributes
     ----------
@@ -67,14 +77,21 @@ class KernelRidgePerLabel(LabelGapClassifier):
         "alpha": [Interval(Real, 0, None, closed="neither")],
         "kernel": [StrOptions({"rbf", "linear"}), callable],
         "gamma": [Interval(Real, 0, None, closed="neither"), None],
+        "solver": [StrOptions({"cholesky", "cg"})],
     }
 
     def __init__(
-        self, alpha: float = 1.0, *, kernel: Any = "rbf", gamma: float | None = None
+        self,
+        alpha: float = 1.0,
+        *,
+        kernel: Any = "rbf",
+        gamma: float | None = None,
+        solver: Literal["cholesky", "cg"] = "cholesky",
     ) -> None:
         self.alpha = alpha
         self.kernel = kernel
         self.gamma = gamma
+        self.solver = solver
 
     def _fit(self, X: Any, labels: Labels) -> None:
         if self.gamma is not None and self.kernel != "rbf":
@@ -84,8 +101,15 @@ class KernelRidgePerLabel(LabelGapClassifier):
         if self.kernel == "rbf":
             self.gamma_ = _gamma_of_mean_distance(self._rows) if self.gamma is None else self.gamma
         self.frequency_ = observed_frequency(labels)
-        self.dual_coef_ = np.zeros(labels.shape)
         kernel = self._kernel_to_rows(self._rows)
+        if self.solver == "cg":
+            self._fit_all_labels(kernel, labels)
+        else:
+            self._fit_groups(kernel, labels)
+
+    def _fit_groups(self, kernel: np.ndarray, labels: Labels) -> None:
+        """One factor for the labels that are known in the same rows."""
+        self.dual_coef_ = np.zeros(labels.shape)
         held_out, values = [], []
         known = np.flatnonzero(labels.n_observed(axis=0, ambiguous=True))
         for rows, group in same_rows(labels, known):
@@ -97,6 +121,22 @@ class KernelRidgePerLabel(LabelGapClassifier):
             held_out.append((left_out + self.frequency_[group]).ravel())
             values.append(target.ravel())
         self.slope_, self.offset_ = fit_sigmoid(np.concatenate(held_out), np.concatenate(values))
+
+    def _fit_all_labels(self, kernel: np.ndarray, labels: Labels) -> None:
+        """Conjugate gradient on the system of every label, which share the kernel."""
+        truth = labels.to_dense(unknown=np.nan, ambiguous=0.0)
+        known = ~np.isnan(truth)
+        residual = np.where(known, truth - self.frequency_, 0.0)
+        self.dual_coef_ = _solve_masked(kernel, known, residual, self.alpha)
+        rng = np.random.default_rng(0)
+        some = np.sort(rng.permutation(labels.n_labels)[:_LABELS_HELD_OUT])
+        left_out = known[:, some] & (rng.random((len(truth), some.size)) < _SHARE_HELD_OUT)
+        if not left_out.any():  # next to nothing is known
+            left_out[:] = known[:, some]
+        kept = known[:, some] & ~left_out
+        coef = _solve_masked(kernel, kept, residual[:, some] * kept, self.alpha)
+        scores = kernel @ coef + self.frequency_[some]
+        self.slope_, self.offset_ = fit_sigmoid(scores[left_out], truth[:, some][left_out])
 
     def _decision_function(self, X: Any) -> np.ndarray:
         X = X.astype(np.float64)
@@ -132,6 +172,21 @@ def _solve(
     solution = cho_solve((factor, lower), residual)
     inverse, _ = dpotri(factor, lower=lower, overwrite_c=True)
     return solution, residual - solution / inverse.diagonal()[:, None]
+
+
+def _solve_masked(
+    kernel: np.ndarray, known: np.ndarray, residual: np.ndarray, alpha: float
+) -> np.ndarray:
+    """Coefficients of every label, zero where it is unknown."""
+
+    def product(coef: np.ndarray) -> np.ndarray:
+        image = kernel @ coef
+        image += alpha * coef
+        image *= known
+        return image
+
+    diagonal = np.broadcast_to((kernel.diagonal() + alpha)[:, None], residual.shape)
+    return conjugate_gradient(product, residual, diagonal, n_steps=_MOST_STEPS, tol=_TOLERANCE)
 
 
 def _gamma_of_mean_distance(X: Any) -> float:

@@ -24,7 +24,8 @@ BASE = RMFL(3, max_iter=15, tol=0, random_state=3)
 
 def search(drawn, base=BASE, cv=None, **settings):
     cv = KFold(3) if cv is None else cv
-    return RMFLCV(base, **{**GRID, **settings}, cv=cv).fit(drawn.X, drawn.Y)
+    settings = {"scoring": "average_precision", "search": "grid", **GRID, **settings}
+    return RMFLCV(base, **settings, cv=cv).fit(drawn.X, drawn.Y)
 
 
 def test_shared_work_is_done_once_per_fold(monkeypatch):
@@ -71,7 +72,7 @@ def test_predictions_are_those_of_independent_fits(kernel, monkeypatch):
 
     monkeypatch.setattr(_search, "_score", watch)
     cv = KFold(3)
-    found = RMFLCV(base, **GRID, cv=cv).fit(X, drawn.Y)
+    found = RMFLCV(base, **GRID, search="grid", cv=cv).fit(X, drawn.Y)
     pairs = product(cv.split(drawn.X), found.cv_results_["params"])
     for scores, ((train, test), params) in zip(seen, pairs, strict=True):
         alone = RMFL(3, kernel=kernel, max_iter=15, tol=0, random_state=3, **params)
@@ -136,7 +137,7 @@ def test_random_candidates_are_some_of_the_grid():
     assert all(one in every for one in params)
 
 
-def test_processes_make_no_difference():
+def test_threads_make_no_difference():
     drawn = data()
     one, two = (search(drawn, n_jobs=n, lambda_2=(0.0,), random_state=0) for n in (1, 2))
     np.testing.assert_array_equal(
@@ -167,3 +168,51 @@ def test_folds_that_cannot_be_scored_are_left_out():
 def test_an_empty_list_of_values_is_refused():
     with pytest.raises(ValueError, match="lambda_2 is empty"):
         search(data(), lambda_2=())
+
+
+def test_turns_find_the_best_of_what_they_try_and_share_work(monkeypatch):
+    drawn = data()
+    calls = []
+    plain = _prepare.kernel_matrix
+    monkeypatch.setattr(_prepare, "kernel_matrix", lambda *a: calls.append(a) or plain(*a))
+    found = search(drawn, search="coordinate", random_state=0)
+    assert len(calls) == 3 + 1  # folds, and the fit to all rows
+    every = search(drawn)
+    scores = dict(
+        zip(
+            (tuple(one.values()) for one in every.cv_results_["params"]),
+            every.cv_results_["mean_test_score"],
+            strict=True,
+        )
+    )
+    for one, value in zip(
+        found.cv_results_["params"], found.cv_results_["mean_test_score"], strict=True
+    ):
+        assert scores[tuple(one.values())] == pytest.approx(value, abs=1e-9)
+    assert len(found.cv_results_["params"]) < len(scores)
+    best = found.best_params_
+    for name, values in GRID.items():  # no change of one weight helps
+        for value in values:
+            changed = {**best, name: value}
+            assert scores[tuple(changed.values())] <= found.best_score_ + 1e-9
+
+
+def test_turns_stop_at_the_number_of_candidates():
+    few = search(data(), search="coordinate", n_candidates=4)
+    assert len(few.cv_results_["params"]) == 4
+    assert few.best_score_ == few.cv_results_["mean_test_score"].max()
+
+
+@pytest.mark.parametrize(("missing", "metric"), [(0.0, "average_precision"), (0.6, "auc_micro")])
+def test_rows_with_few_observed_labels_are_not_ranked(missing, metric, monkeypatch):
+    """With one observed label in a row its average precision is one, whatever the scores."""
+    used = set()
+    plain = _search._score
+
+    def watch(model, mapped, truth, name):
+        used.add(name)
+        return plain(model, mapped, truth, name)
+
+    monkeypatch.setattr(_search, "_score", watch)
+    search(data(missing=missing), scoring=None, lambda_1=(1.0,), lambda_2=(0.0,))
+    assert used == {metric}

@@ -107,9 +107,9 @@ def test_more_factors_than_labels_are_as_many_as_labels():
 def test_dual_and_primal_are_one_model():
     """The linear kernel on features, and as a precomputed matrix."""
     drawn = data(n_features=3)
-    primal = fitted(drawn, kernel="linear")
+    settings = {"lambda_3": 1.0, "max_iter": 30, "tol": 0, "random_state": 0}
+    primal = RMFL(kernel="linear", **settings).fit(drawn.X, drawn.Y)
     K = drawn.X @ drawn.X.T
-    settings = {"max_iter": 30, "tol": 0, "random_state": 0}
     dual = RMFL(kernel="precomputed", **settings).fit(K, drawn.Y)
     assert (primal.form_, dual.form_) == ("primal", "dual")
     np.testing.assert_allclose(

@@ -19,6 +19,7 @@ from labelgap.fitting import Monitor, Trace
 from labelgap.kernels.masked_targets import MaskedTarget
 from labelgap.labels import Labels
 from labelgap.models.imvwl import _checks, _fit
+from labelgap.models.imvwl._components import Components, find_components
 from labelgap.models.imvwl._logistic import LogisticPredictor, fit_logistic
 from labelgap.models.imvwl._params import Params, Problem, label_correlation, objective
 from labelgap.models.imvwl._scaling import Scaling, learn_scaling
@@ -32,9 +33,13 @@ __all__ = ["IMVWL", "ViewContribution"]
 class ViewContribution(NamedTuple):
     """What a view has to do with the subspace.
 
-    explained : share of the squared (scaled) values that the subspace reproduces
-    weight : share of the view in the curvature of a complete row, which is how much it has to say
-        about the row's vector
+    Attributes
+    ----------
+    explained : float
+        Share of the squared (scaled) values that the subspace reproduces.
+    weight : float
+        Share of the view in the curvature of a complete row, which is how much it has to say about
+        the row's vector.
     """
 
     explained: float
@@ -83,11 +88,16 @@ class IMVWL(ClassNamePrefixFeaturesOutMixin, TransformerMixin, LabelGapClassifie
         is.
     intercept : bool
         Whether the labels have offsets, V W S + b; the paper has none.
-    predictor : {"joint", "logistic"}
-        Scores from W S; or from one logistic regression per label on the subspace. The latter sees
-        training rows as it will see new ones, folded in from their views alone.
+    predictor : {"joint", "logistic", "combined"}
+        Scores from W S; or from one logistic regression per label, on the square roots of the
+        coordinates in the subspace ("logistic"), or on these and on principal components of the
+        views, absent ones at their mean ("combined"). The last two see training rows as they will
+        see new ones, folded in from their views alone.
     penalty : float
-        Ridge on the coefficients of ``predictor="logistic"``, for standardised coordinates.
+        Ridge on the coefficients of the logistic regressions, for standardised coordinates (the
+        components have one scale together).
+    n_components : int
+        Number of principal components for ``predictor="combined"``.
     max_iter : int
     tol : float
         Converged when the objective falls by less than ``tol`` times its size.
@@ -122,6 +132,8 @@ class IMVWL(ClassNamePrefixFeaturesOutMixin, TransformerMixin, LabelGapClassifie
     slope_, level_ : float
         Of the sigmoid, for ``predictor="joint"``.
     logistic_ : LogisticPredictor or None
+    components_ : Components or None
+        For ``predictor="combined"``.
     n_iter_ : int
     classes_, n_features_in_, feature_names_in_
         As in every estimator.
@@ -153,8 +165,9 @@ class IMVWL(ClassNamePrefixFeaturesOutMixin, TransformerMixin, LabelGapClassifie
         "views": [StrOptions({"separate", "concatenated"})],
         "scaling": [StrOptions({"balance", "range"}), None],
         "intercept": ["boolean"],
-        "predictor": [StrOptions({"joint", "logistic"})],
+        "predictor": [StrOptions({"joint", "logistic", "combined"})],
         "penalty": [Interval(Real, 0, None, closed="neither")],
+        "n_components": [Interval(Integral, 1, None, closed="left")],
         "max_iter": [Interval(Integral, 1, None, closed="left")],
         "tol": [Interval(Real, 0, None, closed="left")],
         "n_sweeps": [Interval(Integral, 1, None, closed="left")],
@@ -177,8 +190,9 @@ class IMVWL(ClassNamePrefixFeaturesOutMixin, TransformerMixin, LabelGapClassifie
         views: Literal["separate", "concatenated"] = "separate",
         scaling: Literal["balance", "range"] | None = "balance",
         intercept: bool = False,
-        predictor: Literal["joint", "logistic"] = "joint",
-        penalty: float = 10.0,
+        predictor: Literal["joint", "logistic", "combined"] = "joint",
+        penalty: float = 30.0,
+        n_components: int = 300,
         max_iter: int = 60,
         tol: float = 0.0,
         n_sweeps: int = 2,
@@ -199,6 +213,7 @@ class IMVWL(ClassNamePrefixFeaturesOutMixin, TransformerMixin, LabelGapClassifie
         self.intercept = intercept
         self.predictor = predictor
         self.penalty = penalty
+        self.n_components = n_components
         self.max_iter = max_iter
         self.tol = tol
         self.n_sweeps = n_sweeps
@@ -228,7 +243,7 @@ class IMVWL(ClassNamePrefixFeaturesOutMixin, TransformerMixin, LabelGapClassifie
         self._n_features_out = k
 
     def _descend(self, problem: Problem, k: int, n_labels: int) -> tuple[Params, Trace, Any]:
-        rng = np.random.default_rng(check_random_state(self.random_state).randint(2**31 - 1))
+        rng = self._rng()
         if isinstance(self.init, str):
             views = problem.views
             U = _fit.random_start(views, problem.n_rows, self.n_features_in_, k, rng)
@@ -243,6 +258,9 @@ class IMVWL(ClassNamePrefixFeaturesOutMixin, TransformerMixin, LabelGapClassifie
         second = Monitor(self.max_iter, self.tol, self.callback)
         params = _fit.descend_labels(problem, params, second, n_steps=self.n_steps)
         return params, monitor.trace, second.trace
+
+    def _rng(self) -> np.random.Generator:
+        return np.random.default_rng(check_random_state(self.random_state).randint(2**31 - 1))
 
     def _problem(self, X: Any, labels: Labels | None, there: np.ndarray) -> Problem:
         labelled, target = (np.zeros(0, dtype=np.intp), None)
@@ -274,15 +292,30 @@ class IMVWL(ClassNamePrefixFeaturesOutMixin, TransformerMixin, LabelGapClassifie
         V = self.embedding_
         if self.supervised:
             V = _fit.fold_in(replace(problem, target=None), self.params_)
-        V = V[problem.labelled]
         self.logistic_: LogisticPredictor | None = None
+        self.components_: Components | None = None
         self.slope_, self.level_ = 1.0, 0.0
-        if self.predictor == "logistic":
-            prior = observed_log_odds(labels)
-            self.logistic_ = fit_logistic(V, target, float(self.penalty), prior)
-        else:
-            pairs = observed_pairs(target, self._fitted_values(V))
+        if self.predictor == "joint":
+            pairs = observed_pairs(target, self._fitted_values(V[problem.labelled]))
             self.slope_, self.level_ = fit_sigmoid(*pairs)
+            return
+        if self.predictor == "combined":
+            self.components_ = find_components(
+                problem.views, problem.n_rows, self.scaling_.fill, self.n_components, self._rng()
+            )
+        features = self._predictor_features(problem, V)[problem.labelled]
+        scale = features.std(axis=0)
+        k = V.shape[1]
+        scale[k:] = np.sqrt(np.mean(scale[k:] ** 2)) if scale[k:].any() else 1.0
+        prior = observed_log_odds(labels)
+        self.logistic_ = fit_logistic(features, target, float(self.penalty), prior, scale)
+
+    def _predictor_features(self, problem: Problem, V: np.ndarray) -> np.ndarray:
+        """What the logistic regressions see; coordinates are skewed as counts are, roots less."""
+        roots = np.sqrt(V)
+        if self.components_ is None:
+            return roots
+        return np.hstack([roots, self.components_.of(problem.views, problem.n_rows)])
 
     def _contributions(self, problem: Problem) -> dict[str, ViewContribution]:
         losses = objective(problem, self.params_._replace(V=self.embedding_)).views
@@ -333,9 +366,10 @@ class IMVWL(ClassNamePrefixFeaturesOutMixin, TransformerMixin, LabelGapClassifie
         return _fit.fold_in(problem, self.params_)
 
     def _decision_function(self, X: Any) -> np.ndarray:
-        V = self._embed(X)
+        problem = self._problem(X, None, _checks.present_views(X, self.groups_))
+        V = _fit.fold_in(problem, self.params_)
         if self.logistic_ is not None:
-            return self.logistic_.log_odds(V)
+            return self.logistic_.log_odds(self._predictor_features(problem, V))
         return self.slope_ * self._fitted_values(V) + self.level_
 
     def _predict_proba(self, X: Any) -> np.ndarray:

@@ -34,12 +34,17 @@ class LogisticPredictor(NamedTuple):
 
 
 def fit_logistic(
-    V: np.ndarray, target: MaskedTarget, ridge: float, prior: np.ndarray
+    V: np.ndarray,
+    target: MaskedTarget,
+    ridge: float,
+    prior: np.ndarray,
+    scale: np.ndarray | None = None,
 ) -> LogisticPredictor:
     """Minimises, for every label, the log-loss on observed entries plus ``ridge / 2 ||coef||^2``.
 
-    V is standardised first. Newton steps, each solved by a few steps of conjugate gradient and
-    halved label by label until the loss of the label does not increase.
+    V is standardised first, or centred and divided by ``scale`` where that is given. Newton steps,
+    each solved by a few steps of conjugate gradient and halved label by label until the loss of the
+    label does not increase.
 
     Parameters
     ----------
@@ -49,7 +54,8 @@ def fit_logistic(
     prior : array of shape (n_labels,)
         Log-odds towards which the intercepts are drawn, and of labels without an observed entry.
     """
-    centre, scale = V.mean(axis=0), V.std(axis=0)
+    centre = V.mean(axis=0)
+    scale = V.std(axis=0) if scale is None else scale
     scale = np.where(scale > 1e-12 * np.abs(centre) + 1e-300, scale, 1.0)
     data = _data((V - centre) / scale, target, ridge, prior)
     here = _at(data, data.rest, data.features @ data.rest)

@@ -32,7 +32,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy import sparse
 
-from labelgap.kernels.low_rank import nuclear_norm
+from labelgap.kernels.low_rank import nuclear_norm, thin_svd
 from labelgap.kernels.masked_targets import MaskedTarget, masked_loss
 from labelgap.models.imvwl._views import View
 
@@ -75,7 +75,7 @@ def label_correlation(params: Params) -> np.ndarray:
     n_labels = params.offset.size
     if params.T is None:
         return np.eye(n_labels)
-    _, values, right = np.linalg.svd(params.F, full_matrices=False)
+    _, values, right = thin_svd(params.F)
     root = np.cbrt(values)[:, None] * right
     length = np.linalg.norm(root, axis=0)
     root = np.divide(root, length, out=np.zeros_like(root), where=length > 1e-12 * length.max())

@@ -8,7 +8,7 @@ import numpy as np
 from scipy import sparse
 
 from labelgap.kernels.linear_solvers import conjugate_gradient
-from labelgap.kernels.low_rank import low_rank_path
+from labelgap.kernels.low_rank import low_rank_path, thin_svd
 from labelgap.kernels.masked_targets import (
     MaskedTarget,
     best_offset,
@@ -187,7 +187,7 @@ def _solve_two_sided(gram, right_gram, ratio, right, W) -> np.ndarray:
 
 def reduce_basis(params: Params) -> Params:
     """S restricted to the row space of W, which changes no score."""
-    left, values, right = np.linalg.svd(params.W, full_matrices=False)
+    left, values, right = thin_svd(params.W)
     return params._replace(W=left * values, T=right @ params.T, basis=right.T)
 
 
@@ -212,7 +212,7 @@ def balance_labels(problem: Problem, params: Params) -> Params:
         return params
     if problem.target is None or problem.alpha == 0:
         return params
-    left, values, right = np.linalg.svd(params.F, full_matrices=False)
+    left, values, right = thin_svd(params.F)
     w = np.cbrt(problem.beta * values / (2 * problem.ridge))
     s = np.divide(values, w, out=np.zeros_like(values), where=w > 0)
     return params._replace(W=left * w, T=s[:, None] * right, basis=right.T)

@@ -55,7 +55,8 @@ class RMFL(LabelGapClassifier):
     lambda_2 : float
         How much label factors follow the learned correlation.
     lambda_3 : float
-        How much row factors follow the regression.
+        How much row factors follow the regression. Small values let them follow their own labels,
+        which :meth:`complete` lives on; new rows have the regression alone.
     lambda_4 : float
         Ridge of the regression, of which lambda_4 / lambda_3 is what acts.
     ridge_v : float
@@ -162,11 +163,11 @@ class RMFL(LabelGapClassifier):
         self,
         n_factors: int = 20,
         *,
-        lambda_1: float = 1.0,
-        lambda_2: float = 0.1,
-        lambda_3: float = 1.0,
-        lambda_4: float = 0.5,
-        ridge_v: float = 1.0,
+        lambda_1: float = 10.0,
+        lambda_2: float = 1.0,
+        lambda_3: float = 10.0,
+        lambda_4: float = 1.0,
+        ridge_v: float = 10.0,
         kernel: str | Callable = "rbf",
         gamma: float | None = None,
         kernel_params: Mapping[str, Any] | None = None,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Sequence
 from numbers import Integral
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from sklearn.base import clone
@@ -27,6 +27,8 @@ from labelgap.models.rmfl._prepare import prepare
 __all__ = ["RMFLCV"]
 
 _SEARCHED = ("lambda_1", "lambda_2", "lambda_3", "lambda_4", "ridge_v")
+_TURNS = ("lambda_4", "lambda_3", "ridge_v", "lambda_1", "lambda_2")
+_FEWEST_PER_ROW = 7
 
 
 class RMFLCV(LabelGapClassifier):
@@ -41,16 +43,20 @@ class RMFLCV(LabelGapClassifier):
     estimator : RMFL, optional
         All other settings.
     lambda_1, lambda_2, lambda_3, lambda_4, ridge_v : sequence of float
-        Values to try, in all combinations.
+        Values to try.
+    search : {"coordinate", "grid"}
+        One weight after the other, beginning with the middle of each list, until no change of one
+        weight helps; or all combinations.
     n_candidates : int, optional
-        Try so many random combinations; by default all.
+        Try at most so many combinations, of a grid random ones; by default all.
     cv : int or splitter
         Folds of shuffled rows, or how to split.
     scoring : str, optional
-        A metric of :data:`labelgap.metrics.METRICS`; by default the average precision, or the
-        area under the ROC curve if there is one label only.
+        A metric of :data:`labelgap.metrics.METRICS`. By default the average precision of a row;
+        or, where gaps leave fewer than seven labels of a row in the mean, too few to rank (and
+        with one label), the area under the ROC curve of all observed entries together.
     n_jobs : int, optional
-        Processes, one fold each.
+        Threads, one fold each.
     random_state : int, RandomState or None
         For folds and random combinations; and for the fits where ``estimator`` has none.
 
@@ -70,6 +76,7 @@ class RMFLCV(LabelGapClassifier):
     _parameter_constraints: ClassVar[dict[str, list]] = {
         "estimator": [RMFL, None],
         **{name: ["array-like"] for name in _SEARCHED},
+        "search": [StrOptions({"grid", "coordinate"})],
         "n_candidates": [Interval(Integral, 1, None, closed="left"), None],
         "cv": [Interval(Integral, 2, None, closed="left"), HasMethods(["split"])],
         "scoring": [StrOptions(set(metrics.METRICS)), None],
@@ -82,10 +89,11 @@ class RMFLCV(LabelGapClassifier):
         estimator: RMFL | None = None,
         *,
         lambda_1: Sequence[float] = (0.1, 1.0, 10.0),
-        lambda_2: Sequence[float] = (0.1, 10.0),
-        lambda_3: Sequence[float] = (1.0,),
-        lambda_4: Sequence[float] = (0.1, 0.3, 1.0, 3.0),
-        ridge_v: Sequence[float] = (1.0, 10.0),
+        lambda_2: Sequence[float] = (0.01, 1.0, 100.0),
+        lambda_3: Sequence[float] = (0.1, 1.0, 10.0, 100.0),
+        lambda_4: Sequence[float] = (0.0625, 0.25, 1.0, 4.0),
+        ridge_v: Sequence[float] = (3.0, 10.0, 30.0),
+        search: Literal["grid", "coordinate"] = "coordinate",
         n_candidates: int | None = None,
         cv: Any = 5,
         scoring: str | None = None,
@@ -98,6 +106,7 @@ class RMFLCV(LabelGapClassifier):
         self.lambda_3 = lambda_3
         self.lambda_4 = lambda_4
         self.ridge_v = ridge_v
+        self.search = search
         self.n_candidates = n_candidates
         self.cv = cv
         self.scoring = scoring
@@ -106,7 +115,7 @@ class RMFLCV(LabelGapClassifier):
 
     def _fit(self, X: Any, labels: Labels) -> None:
         seed = draw_seed(self.random_state)
-        candidates = self._candidates(seed)
+        values = self._values()
         base = RMFL() if self.estimator is None else clone(self.estimator)
         if not isinstance(base.random_state, Integral):
             fixed = seed if base.random_state is None else draw_seed(base.random_state)
@@ -114,21 +123,33 @@ class RMFLCV(LabelGapClassifier):
         if self.target_.kind != "multilabel":
             base.set_params(thresholds="zero")
         rows = working_rows(X)
-        metric = self.scoring or ("average_precision" if labels.n_labels > 1 else "auc_micro")
+        metric = self.scoring or default_metric(labels)
         splits = list(self._splitter(labels.n_rows, seed).split(np.zeros(labels.n_rows)))
-        scores = Parallel(n_jobs=self.n_jobs)(
-            delayed(_score_fold)(base, candidates, rows, labels, split, metric) for split in splits
-        )
+        with Parallel(n_jobs=self.n_jobs, prefer="threads") as threads:
+            if self.search == "grid":
+                candidates = self._grid(values, seed)
+                scores = threads(
+                    delayed(_score_fold)(base, candidates, rows, labels, split, metric)
+                    for split in splits
+                )
+            else:
+                folds = threads(
+                    delayed(_Fold)(base, rows, labels, split, metric) for split in splits
+                )
+                candidates, scores = _search_by_turns(values, self.n_candidates, folds, threads)
         self._choose(candidates, np.array(scores).T)
         self.best_estimator_ = clone(base).set_params(**self.best_params_)
         self.best_estimator_.fit(X, labels)
 
-    def _candidates(self, seed: int) -> list[dict[str, float]]:
-        grid = {name: [float(value) for value in getattr(self, name)] for name in _SEARCHED}
-        for name, values in grid.items():
+    def _values(self) -> dict[str, list[float]]:
+        found = {name: [float(value) for value in getattr(self, name)] for name in _SEARCHED}
+        for name, values in found.items():
             if not values:
                 raise ValueError(f"{name} is empty: give at least one value")
-        found = list(ParameterGrid(grid))
+        return found
+
+    def _grid(self, values: dict[str, list[float]], seed: int) -> list[dict[str, float]]:
+        found = list(ParameterGrid(values))
         if self.n_candidates is None or self.n_candidates >= len(found):
             return found
         drawn = np.random.default_rng(seed).permutation(len(found))[: self.n_candidates]
@@ -182,31 +203,77 @@ class RMFLCV(LabelGapClassifier):
         return tags
 
 
+def default_metric(labels: Labels) -> str:
+    """What settings are chosen by: ranks within rows, or over all entries where rows have few."""
+    few = labels.n_observed(axis=1, ambiguous=True).mean() < _FEWEST_PER_ROW
+    pooled = labels.n_labels == 1 or (labels.has_unknown and few)
+    return "auc_micro" if pooled else "average_precision"
+
+
+class _Fold:
+    """One split: what the candidates share, and their scores."""
+
+    def __init__(self, base: RMFL, X: Any, labels: Labels, split: tuple, metric: str) -> None:
+        train, test = split
+        pairwise = get_tags(base).input_tags.pairwise
+        self._model = _for_rows(clone(base), train)
+        self._seed = draw_seed(base.random_state)
+        self._prepared = prepare(
+            self._model,
+            X[np.ix_(train, train)] if pairwise else X[train],
+            self._seed,
+            many_ratios=True,
+        )
+        self._mapped = self._prepared.features(X[np.ix_(test, train)] if pairwise else X[test])
+        self._targets, self._truth = signed_targets(labels[train]), labels[test]
+        self._metric = metric
+
+    def score(self, candidate: dict[str, float]) -> float:
+        model = self._model.set_params(**candidate)
+        with warnings.catch_warnings():
+            for category in (LabelWarning, FitWarning, UndefinedMetricWarning):
+                warnings.simplefilter("ignore", category)
+            model._learn(self._prepared, self._targets, self._seed, model.thresholds)
+            return _score(model, self._mapped, self._truth, self._metric)
+
+
 def _score_fold(
     base: RMFL, candidates: list[dict], X: Any, labels: Labels, split: tuple, metric: str
 ) -> list[float]:
     """The score of every candidate on one fold."""
-    train, test = split
-    pairwise = get_tags(base).input_tags.pairwise
-    model = clone(base)
-    seed = draw_seed(model.random_state)
-    prepared = prepare(
-        _for_rows(model, train),
-        X[np.ix_(train, train)] if pairwise else X[train],
-        seed,
-        many_ratios=True,
-    )
-    mapped = prepared.features(X[np.ix_(test, train)] if pairwise else X[test])
-    targets, truth = signed_targets(labels[train]), labels[test]
-    scores = []
-    for candidate in candidates:
-        model.set_params(**candidate)
-        with warnings.catch_warnings():
-            for category in (LabelWarning, FitWarning, UndefinedMetricWarning):
-                warnings.simplefilter("ignore", category)
-            model._learn(prepared, targets, seed, model.thresholds)
-            scores.append(_score(model, mapped, truth, metric))
-    return scores
+    fold = _Fold(base, X, labels, split, metric)
+    return [fold.score(candidate) for candidate in candidates]
+
+
+def _search_by_turns(
+    values: dict[str, list[float]], most: int | None, folds: list[_Fold], threads: Parallel
+) -> tuple[list[dict[str, float]], list[list[float]]]:
+    """Candidates in the order in which they were tried, and their scores on every fold."""
+    tried: dict[tuple, float] = {}
+    scores: list[list[float]] = [[] for _ in folds]
+
+    def value(candidate: dict[str, float]) -> float:
+        place = tuple(candidate.values())
+        if place not in tried:
+            if most is not None and len(tried) >= most:
+                return -np.inf
+            new = threads(delayed(fold.score)(candidate) for fold in folds)
+            for known, one in zip(scores, new, strict=True):
+                known.append(one)
+            mean = np.ma.masked_invalid(new).mean()
+            tried[place] = -np.inf if mean is np.ma.masked else float(mean)
+        return tried[place]
+
+    best = {name: several[len(several) // 2] for name, several in values.items()}
+    changed = True
+    while changed:
+        changed = False
+        for name in _TURNS:
+            options = [{**best, name: one} for one in values[name]]
+            winner = max(options, key=value)
+            if value(winner) > value(best):
+                best, changed = winner, True
+    return [dict(zip(values, place, strict=True)) for place in tried], scores
 
 
 def _for_rows(model: RMFL, rows: np.ndarray) -> RMFL:

@@ -1,0 +1,124 @@
+"""Means, published figures and paired tests from the rows of ``gmfs_tables``; fits nothing.
+
+    python benchmarks/gmfs_summary.py
+
+- means: average precision of every method, on raw and on standardised features
+- claims: GMFS against what its paper compares it with, run by run
+- choices: GMFS against what a user would pick; "lost" where a method is better with p < 0.05
+"""
+
+from __future__ import annotations
+
+import json
+import statistics
+from pathlib import Path
+from typing import Any
+
+from gmfs_data import LINEAR, RATES, SCALINGS, SETS, published
+from paired_tests import Paired, paired
+
+RESULTS = Path(__file__).parent / "results"
+METRIC = "average_precision"
+GMFS = "GMFS"
+CLAIMS = {
+    "above all features": (GMFS, "All features"),
+    "above FSNM": (GMFS, "FSNM"),
+    "spike-and-slab above Laplace": (GMFS, "GMFS, Laplace"),
+    "k = 20 above k = 0": (GMFS, "GMFS, k = 0"),
+}
+CHOICES = ("FSNM", "chi-squared", "ANOVA F", "mutual information", "forest", "random")
+LEVEL = 0.05
+Rows = list[dict[str, Any]]
+
+
+def measured() -> Rows:
+    """Rows over all numbers of features, or over fewer where a set has no others."""
+    path = RESULTS / "gmfs_tables.jsonl"
+    rows = [json.loads(line) for line in path.read_text().splitlines()]
+    return [row for row in rows if row["experiment"] == "tables"]
+
+
+def summaries(rows: Rows) -> Rows:
+    found: Rows = []
+    for rate in RATES:
+        for name in (*SETS, *LINEAR):
+            some = [r for r in rows if (r["dataset"], r["missing"]) == (name, rate)]
+            place = {"dataset": name, "missing": rate}
+            found += _means(some, place)
+            for scaling in SCALINGS:
+                part = [row for row in some if row["scaling"] == scaling]
+                found += _claims(part, {**place, "scaling": scaling})
+                found += _choices(part, {**place, "scaling": scaling})
+    return found
+
+
+def _means(rows: Rows, place: dict[str, Any]) -> Rows:
+    found = []
+    for method in dict.fromkeys(row["method"] for row in rows):
+        line = {"experiment": "means", **place, "method": method}
+        for scaling in SCALINGS:
+            values = [
+                row[METRIC] for row in rows if (row["method"], row["scaling"]) == (method, scaling)
+            ]
+            line |= {"runs": max(len(values), line.get("runs", 0)), scaling: _spread(values)}
+        found.append({**line, "published": published(**_place(place), method=method)})
+    return found
+
+
+def _place(place: dict[str, Any]) -> dict[str, Any]:
+    return {"name": place["dataset"], "rate": place["missing"]}
+
+
+def _claims(rows: Rows, place: dict[str, Any]) -> Rows:
+    found = []
+    for claim, pair in CLAIMS.items():
+        test = paired(rows, "run", METRIC, *pair)
+        if test.n > 1:
+            figures = [published(**_place(place), method=method) for method in pair]
+            printed = None if None in figures else f"{figures[0] - figures[1]:+.3f}"
+            line = {"experiment": "claims", **place, "claim": claim, "runs": test.n}
+            line |= {"difference": f"{test.difference:+.4f}", "p": _p(test.t_p)}
+            found.append({**line, "verdict": _verdict(test), "published": printed})
+    return found
+
+
+def _choices(rows: Rows, place: dict[str, Any]) -> Rows:
+    """The best other method, and every other method that GMFS loses to."""
+    tests = {method: paired(rows, "run", METRIC, GMFS, method) for method in CHOICES}
+    tests = {method: test for method, test in tests.items() if test.n > 1}
+    if not tests:
+        return []
+    best = max(tests, key=lambda method: tests[method].second)
+    lost = [method for method, test in tests.items() if _verdict(test) == "below"]
+    test = tests[best]
+    line = {"experiment": "choices", **place, "gmfs": test.first, "best": best}
+    line |= {"its": test.second, "difference": f"{test.difference:+.4f}", "p": _p(test.t_p)}
+    return [{**line, "lost_to": lost, "best_or_tied": not lost}]
+
+
+def _verdict(test: Paired) -> str:
+    if test.t_p >= LEVEL:
+        return "no difference"
+    return "above" if test.difference > 0 else "below"
+
+
+def _spread(values: list[float]) -> str | None:
+    if not values:
+        return None
+    deviation = f" ± {statistics.stdev(values):.3f}" if len(values) > 1 else ""
+    return f"{statistics.mean(values):.3f}{deviation}"
+
+
+def _p(value: float) -> str:
+    return f"{value:.4f}" if value >= 1e-4 else "< 0.0001"
+
+
+def main() -> None:
+    path = RESULTS / "gmfs_summary.jsonl"
+    text = "".join(json.dumps(row) + "\n" for row in summaries(measured()))
+    path.write_text(text)
+    print(text)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,308 @@
+"""Bayesian compressed sensing of labels."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from numbers import Integral, Real
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+from scipy import linalg
+from scipy.special import digamma, expit, gammaln
+from sklearn.utils._param_validation import Interval
+from sklearn.utils.validation import check_random_state
+
+from labelgap.baselines._linear import as_double
+from labelgap.estimator import LabelGapClassifier
+from labelgap.fitting import Monitor, Trace
+from labelgap.kernels.gram import weighted_gram
+from labelgap.kernels.products import (
+    Features,
+    linear_part,
+    prepare_features,
+    transposed_times,
+    with_intercept,
+)
+from labelgap.kernels.weighted_ridge import weighted_ridge
+from labelgap.labels import Labels
+from labelgap.yardsticks._calibration import fit_sigmoid
+
+__all__ = ["BCS"]
+
+_MOST_FACTORS = 100
+_BLOCK_CELLS = 2**22
+
+
+class _Rows(NamedTuple):
+    """What is believed of some rows.
+
+    y : (n, c), known labels, means of the others; variance : (n, c), zero where known;
+    z : (n, k), means; rate : (n, c), second parameter of the gamma beliefs of the precisions;
+    log_det, trace : (n,), log |C| and tr(Phi C Phi') for the covariance C of unknown labels.
+    """
+
+    y: np.ndarray
+    variance: np.ndarray
+    z: np.ndarray
+    rate: np.ndarray
+    log_det: np.ndarray
+    trace: np.ndarray
+
+
+class _Prior(NamedTuple):
+    """Phi : (k, c); noise_z, noise_y : variances sigma^2 and chi^2; a, b : of the precisions."""
+
+    Phi: np.ndarray
+    noise_z: float
+    noise_y: float
+    a: float
+    b: float
+
+    @property
+    def variance_z(self) -> float:
+        return 1 / (1 / self.noise_z + 1 / self.noise_y)
+
+
+class BCS(LabelGapClassifier):
+    """Bayesian compressed sensing: random projections of sparse labels, predicted linearly [1]_.
+
+    Labels y_i are projected by a random Phi of ``n_factors`` rows. Projections z_i lie near both
+    what the features predict and what the labels give, and labels are sparse:
+
+        p(z_i, y_i, alpha_i | x_i, W)  ~
+            exp(-||W' x_i - z_i||^2 / (2 noise_z) - ||Phi y_i - z_i||^2 / (2 noise_y))
+            prod_j N(y_ij; 0, 1/alpha_ij) Gamma(alpha_ij; a, b)
+
+    with standard normal W. A factorised posterior q(W) q(z) q(y) q(alpha) maximises the lower
+    bound on the log evidence, one factor after the other. Labels that are known stay what they
+    are; the unknown ones of a row have a joint normal posterior.
+
+    Parameters
+    ----------
+    n_factors : int, optional
+        Rows of Phi; by default as many as labels, at most 100. Fewer than labels is compression,
+        which sparse labels stand better than dense ones.
+    noise_z, noise_y : float
+        Variances.
+    a, b : float
+        Shape and rate of the gamma prior of the precisions. The smaller, the sparser.
+    precision_w : float
+        Prior precision of W; 1 in the paper.
+    n_predict : int
+        Rounds of updates of a new row's labels and projection at the learned W.
+    max_iter : int
+    tol : float
+        Converged when the bound gains less than ``tol`` times its size.
+    callback : callable, optional
+        Called with a :class:`labelgap.fitting.Progress` after every iteration; returning True
+        stops.
+    random_state : int, RandomState or None
+        For Phi.
+
+    Attributes
+    ----------
+    projection_ : ndarray of shape (n_factors, n_labels)
+        Phi, with normal entries of variance 1/n_factors.
+    coef_, intercept_ : ndarrays of shape (n_features, n_factors) and (n_factors,)
+        Mean of W.
+    slope_, level_ : float
+        Of the sigmoid that makes probabilities of posterior means.
+    trace_ : Trace
+        The bound after every iteration, to be maximised, and how the fit ended.
+    n_iter_ : int
+    classes_, n_features_in_, feature_names_in_
+        As in every estimator.
+
+    Notes
+    -----
+    Labels are 0 and 1, unknown entries are inferred with the rest, and ambiguous zeros are zeros.
+    Rows without any known label are left out. The sigmoid is fitted to the training rows,
+    predicted as if their labels were unknown.
+
+    The covariance of a row's labels, diag(alpha) + Phi'Phi/noise_y inverted, is never formed for
+    all labels: by Woodbury's identity it takes a system of size ``n_factors`` for each row.
+
+    References
+    ----------
+    .. [1] A. Kapoor, R. Viswanathan and P. Jain. Multilabel classification using Bayesian
+       compressed sensing. NIPS, 2012.
+    """
+
+    _parameter_constraints: ClassVar[dict[str, list]] = {
+        "n_factors": [Interval(Integral, 1, None, closed="left"), None],
+        "noise_z": [Interval(Real, 0, None, closed="neither")],
+        "noise_y": [Interval(Real, 0, None, closed="neither")],
+        "a": [Interval(Real, 0, None, closed="neither")],
+        "b": [Interval(Real, 0, None, closed="neither")],
+        "precision_w": [Interval(Real, 0, None, closed="neither")],
+        "n_predict": [Interval(Integral, 1, None, closed="left")],
+        "max_iter": [Interval(Integral, 1, None, closed="left")],
+        "tol": [Interval(Real, 0, None, closed="left")],
+        "callback": [callable, None],
+        "random_state": ["random_state"],
+    }
+
+    def __init__(
+        self,
+        n_factors: int | None = None,
+        *,
+        noise_z: float = 0.1,
+        noise_y: float = 0.1,
+        a: float = 0.5,
+        b: float = 0.1,
+        precision_w: float = 1.0,
+        n_predict: int = 20,
+        max_iter: int = 50,
+        tol: float = 1e-4,
+        callback: Callable | None = None,
+        random_state: Any = None,
+    ) -> None:
+        self.n_factors = n_factors
+        self.noise_z = noise_z
+        self.noise_y = noise_y
+        self.a = a
+        self.b = b
+        self.precision_w = precision_w
+        self.n_predict = n_predict
+        self.max_iter = max_iter
+        self.tol = tol
+        self.callback = callback
+        self.random_state = random_state
+
+    def _fit(self, X: Any, labels: Labels) -> None:
+        labelled = np.flatnonzero(labels.n_observed(axis=1, ambiguous=True))
+        if not labelled.size:
+            raise ValueError("y has no observed entry at all: give the labels of some rows")
+        known = labels[labelled].to_dense()
+        features = prepare_features(as_double(X[labelled]))
+        self.projection_ = self._project(labels.n_labels)
+        prior = self._prior()
+        regression = _Regression.of(features, prior.noise_z, self.precision_w)
+        rows = _first_rows(known, prior)
+        monitor = Monitor(self.max_iter, self.tol, self.callback)
+        for _ in range(self.max_iter):
+            W = regression.solve(features, rows.z)
+            mean = linear_part(features, W)
+            rows = _update_rows(rows, known, mean, prior)
+            if monitor.record(_bound(rows, known, mean, prior) + regression.bound(W)):
+                break
+        self.trace_: Trace = monitor.finish()
+        self.n_iter_ = self.trace_.n_iter
+        self.coef_, self.intercept_ = W[:-1], W[-1]
+        observed = ~np.isnan(known)
+        scores = self._posterior_means(features.rows)
+        self.slope_, self.level_ = fit_sigmoid(scores[observed], known[observed])
+
+    def _project(self, n_labels: int) -> np.ndarray:
+        k = self.n_factors or min(n_labels, _MOST_FACTORS)
+        rng = check_random_state(self.random_state)
+        return rng.standard_normal((k, n_labels)) / np.sqrt(k)
+
+    def _prior(self) -> _Prior:
+        values = (float(v) for v in (self.noise_z, self.noise_y, self.a, self.b))
+        return _Prior(self.projection_, *values)
+
+    def _posterior_means(self, X: Any) -> np.ndarray:
+        """Means of the labels of rows of which none is known."""
+        prior = self._prior()
+        mean = np.asarray(X @ self.coef_) + self.intercept_
+        unknown = np.full((len(mean), self.projection_.shape[1]), np.nan)
+        rows = _first_rows(unknown, prior)._replace(z=mean)
+        for _ in range(self.n_predict):
+            rows = _update_rows(rows, unknown, mean, prior)
+        return rows.y
+
+    def _decision_function(self, X: Any) -> np.ndarray:
+        return self.slope_ * self._posterior_means(as_double(X)) + self.level_
+
+    def _predict_proba(self, X: Any) -> np.ndarray:
+        return expit(self._decision_function(X))
+
+
+class _Regression(NamedTuple):
+    """Beliefs of W given z: covariance A^-1 in every column, A = [X 1]'[X 1]/noise + precision I.
+
+    factor : Cholesky factor of A; noise, precision : floats.
+    """
+
+    factor: tuple
+    noise: float
+    precision: float
+
+    @classmethod
+    def of(cls, features: Features, noise: float, precision: float) -> _Regression:
+        matrix = weighted_gram(features, np.ones((features.shape[0], 1)))[0] / noise
+        matrix[np.diag_indices(len(matrix))] += precision
+        return cls(linalg.cho_factor(matrix), noise, precision)
+
+    def solve(self, features: Features, z: np.ndarray) -> np.ndarray:
+        """Mean of W, the intercept in the last row."""
+        cross = with_intercept(transposed_times(features, z), z)
+        return linalg.cho_solve(self.factor, cross / self.noise)
+
+    def bound(self, W: np.ndarray) -> float:
+        """E[log p(W)] - E[log q(W)], less what its spread takes from the fit of z."""
+        d, k = W.shape
+        log_det = 2 * np.log(np.diag(self.factor[0])).sum()
+        volume = d * np.log(self.precision) - log_det
+        return float(0.5 * (k * volume - self.precision * (W**2).sum()))
+
+
+def _first_rows(known: np.ndarray, prior: _Prior) -> _Rows:
+    """Unknown labels begin at zero, with the mean precision of the prior."""
+    gaps = np.isnan(known)
+    y = np.where(gaps, 0.0, known)
+    spread = prior.b / prior.a
+    rate = np.where(gaps, spread * (prior.a + 0.5), prior.b + 0.5 * y**2)
+    nothing = np.zeros(len(known))
+    return _Rows(y, np.where(gaps, spread, 0.0), y @ prior.Phi.T, rate, nothing, nothing)
+
+
+def _update_rows(rows: _Rows, known: np.ndarray, mean: np.ndarray, prior: _Prior) -> _Rows:
+    """Beliefs of unknown labels, then of precisions, then of projections: each the best there is.
+
+    ``mean`` is what the features predict of z.
+    """
+    y, variance, _, rate, log_det, trace = (part.copy() for part in rows)
+    gaps = np.isnan(known)
+    open_rows = np.flatnonzero(gaps.any(axis=1))
+    k, c = prior.Phi.shape
+    size = max(1, _BLOCK_CELLS // (k * max(k, c)))
+    for first in range(0, len(open_rows), size):
+        part = open_rows[first : first + size]
+        gap = gaps[part]
+        spread = np.where(gap, rate[part] / (prior.a + 0.5), 0.0)
+        from_known = np.where(gap, 0.0, y[part]) @ prior.Phi.T
+        right_side = rows.z[part] - from_known
+        # Woodbury: S - S Phi' M^-1 Phi S with M = Phi S Phi' + noise_y I
+        M = weighted_ridge(spread, prior.Phi.T, right_side, prior.noise_y, covariance="full")
+        y[part] = np.where(gap, spread * (M.z @ prior.Phi), y[part])
+        shrink = np.einsum("nkj,kj->nj", M.covariance @ prior.Phi, prior.Phi)
+        variance[part] = spread - spread**2 * shrink
+        log_spread = np.log(spread, out=np.zeros_like(spread), where=gap).sum(axis=1)
+        log_det[part] = log_spread + k * np.log(prior.noise_y) - M.log_det
+        inverse_trace = np.trace(M.covariance, axis1=1, axis2=2)
+        trace[part] = prior.noise_y * k - prior.noise_y**2 * inverse_trace
+    rate = prior.b + 0.5 * (y**2 + variance)
+    z = prior.variance_z * (mean / prior.noise_z + y @ prior.Phi.T / prior.noise_y)
+    return _Rows(y, variance, z, rate, log_det, trace)
+
+
+def _bound(rows: _Rows, known: np.ndarray, mean: np.ndarray, prior: _Prior) -> float:
+    """Lower bound of the log evidence of the rows, without what concerns W alone."""
+    n, k = rows.z.shape
+    shape = prior.a + 0.5
+    precision, log_precision = shape / rows.rate, digamma(shape) - np.log(rows.rate)
+    entries = 0.5 * log_precision - 0.5 * precision * (rows.y**2 + rows.variance)
+    entries += (prior.a - 1) * log_precision - prior.b * precision
+    entries -= np.log(rows.rate)
+    constant = prior.a * np.log(prior.b) - gammaln(prior.a) - 0.5 * np.log(2 * np.pi)
+    constant += shape + gammaln(shape) + (1 - shape) * digamma(shape)
+    n_gaps = np.isnan(known).sum()
+    entropy = 0.5 * (rows.log_det.sum() + n_gaps * (1 + np.log(2 * np.pi)))
+    entropy += n * k / 2 * (1 + np.log(2 * np.pi * prior.variance_z))
+    error_z = np.square(mean - rows.z).sum() + n * k * prior.variance_z
+    error_y = np.square(rows.y @ prior.Phi.T - rows.z).sum() + n * k * prior.variance_z
+    error_y += rows.trace.sum()
+    fit = -error_z / (2 * prior.noise_z) - error_y / (2 * prior.noise_y)
+    return float(entries.sum() + entries.size * constant + entropy + fit)

@@ -1,0 +1,316 @@
+"""Multi-view embedding of incompletely labelled data."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from numbers import Integral, Real
+from typing import Any, ClassVar, Literal, NamedTuple
+
+import numpy as np
+from scipy import linalg
+from scipy.special import expit
+from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.utils._param_validation import Interval, StrOptions
+
+from labelgap.baselines._view_blocks import (
+    ViewScaling,
+    dense_views,
+    learn_scaling,
+    warn_of_filled_views,
+)
+from labelgap.estimator import LabelGapClassifier
+from labelgap.fitting import Monitor, Trace
+from labelgap.kernels.two_thirds import leading_svd
+from labelgap.kernels.weighted_ridge import weighted_ridge
+from labelgap.labels import Labels
+from labelgap.models.imvwl._checks import check_views, count_factors, read_groups
+from labelgap.yardsticks._calibration import fit_sigmoid
+from labelgap.yardsticks._label_prior import observed_frequency
+
+__all__ = ["LabelMe"]
+
+
+class LabelMe(ClassNamePrefixFeaturesOutMixin, TransformerMixin, LabelGapClassifier):
+    """Multi-view embedding learning for incompletely labelled data [1]_, after its description.
+
+    Every view is mapped linearly into one space in which the images of a row lie close together,
+    around a vector z from which its labels are predicted:
+
+        min  sum_v ||X_v W_v - Z||^2 + alpha ||M o (Z B + 1 c' - Y)||^2
+             + ridge (sum_v ||W_v||^2 + ||B||^2),
+
+    where M leaves out unknown labels. Ambiguous zeros are zeros. Rows without labels take part, and
+    new rows are placed at the mean of their images, which is the minimum for rows without labels.
+
+    This objective is a reconstruction from how [2]_ describes the method (a subspace in which the
+    views of an object are close, learned with incomplete labels, for complete views). It need not
+    be that of [1]_ in detail, and figures published for LabelMe need not be those of this class.
+
+    Parameters
+    ----------
+    groups : ViewGroups or mapping from name to slice, pair or width, optional
+        The columns of each view, see :func:`labelgap.views.from_blocks`; one view by default.
+    n_factors : int or float
+        Size of the space; a float is a share of the width of the narrowest view.
+    alpha : float
+        Weight of the labels against the agreement of the views.
+    ridge : float
+        Of the maps. A row of a scaled view has mean squared length 1.
+    absent : {"mean", "skip"}
+        The method assumes complete views. "mean" fills absent ones with the means of the features,
+        with a warning, as in the comparison of [2]_; "skip" leaves their images out. Missing
+        values inside a view have the mean of their feature either way.
+    scaling : {"balance"} or None
+        "balance" centres the features and divides each view by the root mean square length of its
+        rows; None leaves X as it is.
+    max_iter : int
+    tol : float
+        Converged when the objective falls by less than ``tol`` times its size.
+    callback : callable, optional
+        Called with a :class:`labelgap.fitting.Progress` after every iteration; returning True
+        stops.
+
+    Attributes
+    ----------
+    projections_ : ndarray of shape (n_features, k)
+        W of all views, of scaled features.
+    embedding_ : ndarray of shape (n_rows, k)
+        Z, observed labels taken into account.
+    coef_, intercept_ : ndarrays of shape (k, n_labels) and (n_labels,)
+        B and c.
+    slope_, level_ : float
+        Of the sigmoid that makes probabilities of fitted values.
+    groups_ : ViewGroups
+    scaling_ : ViewScaling
+    trace_ : Trace
+        Objective of every iteration, to be minimised, and how the fit ended.
+    n_iter_ : int
+    classes_, n_features_in_, feature_names_in_
+        As in every estimator.
+
+    Notes
+    -----
+    W, (B, c) and Z are each the exact minimum for the others, and the scale is shifted between Z
+    and B; the objective never increases. The systems for W are factorised once. The sigmoid is
+    fitted to training rows as new ones are seen, from their views alone.
+
+    References
+    ----------
+    .. [1] W. Zhang, K. Zhang, P. Gu and X. Xue. Multi-view embedding learning for incompletely
+       labeled data. IJCAI, 2013.
+    .. [2] Q. Tan, G. Yu, C. Domeniconi, J. Wang and Z. Zhang. Incomplete multi-view weak-label
+       learning. IJCAI, 2018.
+    """
+
+    _allow_missing_features = True
+    _parameter_constraints: ClassVar[dict[str, list]] = {
+        "groups": [Mapping, None],
+        "n_factors": [
+            Interval(Integral, 1, None, closed="left"),
+            Interval(Real, 0, 1, closed="right"),
+        ],
+        "alpha": [Interval(Real, 0, None, closed="neither")],
+        "ridge": [Interval(Real, 0, None, closed="neither")],
+        "absent": [StrOptions({"mean", "skip"})],
+        "scaling": [StrOptions({"balance"}), None],
+        "max_iter": [Interval(Integral, 1, None, closed="left")],
+        "tol": [Interval(Real, 0, None, closed="left")],
+        "callback": [callable, None],
+    }
+
+    def __init__(
+        self,
+        groups: Mapping[str, Any] | None = None,
+        n_factors: int | float = 0.5,
+        *,
+        alpha: float = 1.0,
+        ridge: float = 0.3,
+        absent: Literal["mean", "skip"] = "mean",
+        scaling: Literal["balance"] | None = "balance",
+        max_iter: int = 300,
+        tol: float = 1e-5,
+        callback: Callable | None = None,
+    ) -> None:
+        self.groups = groups
+        self.n_factors = n_factors
+        self.alpha = alpha
+        self.ridge = ridge
+        self.absent = absent
+        self.scaling = scaling
+        self.max_iter = max_iter
+        self.tol = tol
+        self.callback = callback
+
+    def _fit(self, X: Any, labels: Labels) -> None:
+        self.groups_ = read_groups(self.groups, X)
+        values, there = dense_views(X, self.groups_)
+        k = count_factors(self.n_factors, self.groups_)
+        check_views(self.groups_, there, 1)
+        if not labels.n_observed(ambiguous=True):
+            raise ValueError("y has no observed entry at all: give the labels of some rows")
+        if self.absent == "mean":
+            warn_of_filled_views(type(self).__name__, values, there)
+        self.scaling_: ViewScaling = learn_scaling(values, self.groups_, self.scaling)
+        Y = labels.to_dense()
+        seen = ~np.isnan(Y).all(axis=0)
+        features = self.scaling_.filled(values)
+        views = self._views(features, there)
+        problem = Problem(views, len(Y), Y[:, seen], float(self.alpha), float(self.ridge))
+        monitor = Monitor(self.max_iter, self.tol, self.callback)
+        params = descend(problem, _first_vectors(features, k), monitor)
+        self.trace_: Trace = monitor.finish()
+        self.n_iter_ = self.trace_.n_iter
+        self.projections_ = np.vstack(params.W)
+        self.embedding_ = params.Z
+        self.coef_ = np.zeros((k, len(seen)))
+        self.coef_[:, seen] = params.B
+        self.intercept_ = observed_frequency(labels)
+        self.intercept_[seen] = params.c
+        fitted, known = self._fitted(features, there), ~np.isnan(Y)
+        self.slope_, self.level_ = fit_sigmoid(fitted[known], Y[known])
+        self._n_features_out = k
+
+    def _views(self, features: np.ndarray, there: np.ndarray) -> list[View]:
+        found = []
+        for position, columns in enumerate(self.groups_.values()):
+            present = there[:, position] if self.absent == "skip" else np.ones(len(there), bool)
+            rows = np.flatnonzero(present)
+            found.append(View(rows, np.ascontiguousarray(features[rows, columns])))
+        return found
+
+    def transform(self, X: Any) -> np.ndarray:
+        """Means of the images of rows under their views, of shape (n_rows, k)."""
+        values, there = dense_views(self._validate_predict(X), self.groups_)
+        return self._embed(self.scaling_.filled(values), there)
+
+    def _embed(self, features: np.ndarray, there: np.ndarray) -> np.ndarray:
+        parts = np.split(self.projections_, np.cumsum(list(self.groups_.widths.values()))[:-1])
+        total, count = image_sums(self._views(features, there), parts, len(features))
+        return total / count[:, None]
+
+    def _fitted(self, features: np.ndarray, there: np.ndarray) -> np.ndarray:
+        return self._embed(features, there) @ self.coef_ + self.intercept_
+
+    def _decision_function(self, X: Any) -> np.ndarray:
+        values, there = dense_views(X, self.groups_)
+        return self.slope_ * self._fitted(self.scaling_.filled(values), there) + self.level_
+
+    def _predict_proba(self, X: Any) -> np.ndarray:
+        return expit(self._decision_function(X))
+
+
+class View(NamedTuple):
+    """rows : those that have the view; features : (n_present, d_v)"""
+
+    rows: np.ndarray
+    features: np.ndarray
+
+
+class Problem(NamedTuple):
+    """Y : (n, c), 0, 1 and NaN, every label with a known entry"""
+
+    views: list[View]
+    n_rows: int
+    Y: np.ndarray
+    alpha: float
+    ridge: float
+
+
+class Params(NamedTuple):
+    """W : (d_v, k) of every view; Z : (n, k); B : (k, c); c : (c,)"""
+
+    W: list[np.ndarray]
+    Z: np.ndarray
+    B: np.ndarray
+    c: np.ndarray
+
+
+def descend(problem: Problem, Z: np.ndarray, monitor: Monitor) -> Params:
+    """W, (B, c) and Z in turn until the monitor says stop; the objective never increases."""
+    maps = [ridge_map(view.features, problem.ridge) for view in problem.views]
+    for _ in range(monitor.max_iter):
+        W = [solve(Z[view.rows]) for view, solve in zip(problem.views, maps, strict=True)]
+        B, c = step_labels(problem, Z)
+        params = balance(problem, step_vectors(problem, W, B, c))
+        Z = params.Z
+        if monitor.record(objective(problem, params)):
+            break
+    return params
+
+
+def ridge_map(A: np.ndarray, ridge: float) -> Callable[[np.ndarray], np.ndarray]:
+    """Z -> (A'A + ridge)^-1 A'Z, by a system of rows or of columns, whichever are fewer."""
+    n, d = A.shape
+    if d <= n:
+        columns = linalg.cho_factor(A.T @ A + ridge * np.eye(d))
+        return lambda Z: linalg.cho_solve(columns, A.T @ Z)
+    rows = linalg.cho_factor(A @ A.T + ridge * np.eye(n))
+    return lambda Z: A.T @ linalg.cho_solve(rows, Z)
+
+
+def step_labels(problem: Problem, Z: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """One ridge regression per label on the rows that know it; the intercept is free."""
+    known = ~np.isnan(problem.Y)
+    features = np.column_stack([Z, np.ones(len(Z))])
+    penalties = np.full(features.shape[1], problem.ridge / problem.alpha)
+    penalties[-1] = 0.0
+    cross = np.nan_to_num(problem.Y).T @ features
+    weights = np.ascontiguousarray(known.T, dtype=np.float64)
+    solved = weighted_ridge(weights, features, cross, penalties).z.T
+    return solved[:-1], solved[-1]
+
+
+def step_vectors(problem: Problem, W: list[np.ndarray], B: np.ndarray, c: np.ndarray) -> Params:
+    """Every z between the images of its row and what its known labels ask for."""
+    known = ~np.isnan(problem.Y)
+    total, count = image_sums(problem.views, W, problem.n_rows)
+    wanted = np.where(known, problem.Y - c, 0.0)
+    right_side = total + problem.alpha * (wanted @ B.T)
+    ridge = np.repeat(count[:, None], total.shape[1], axis=1)
+    Z = weighted_ridge(problem.alpha * known, np.ascontiguousarray(B.T), right_side, ridge).z
+    return Params(W, Z, B, c)
+
+
+def balance(problem: Problem, params: Params) -> Params:
+    """Z and W times t, B divided by it, with the best t: the fitted labels stay as they are."""
+    W, Z, B, c = params
+    growing = _spread(problem, W, Z) + problem.ridge * sum(float(np.vdot(w, w)) for w in W)
+    falling = problem.ridge * float(np.vdot(B, B))
+    if growing <= 0 or falling <= 0:
+        return params
+    t = (falling / growing) ** 0.25
+    return Params([t * w for w in W], t * Z, B / t, c)
+
+
+def objective(problem: Problem, params: Params) -> float:
+    W, Z, B, c = params
+    residual = np.nan_to_num(Z @ B + c - problem.Y)
+    squares = sum(float(np.vdot(w, w)) for w in W) + float(np.vdot(B, B))
+    value = _spread(problem, W, Z) + problem.ridge * squares
+    return value + problem.alpha * float(np.vdot(residual, residual))
+
+
+def image_sums(
+    views: list[View], W: list[np.ndarray], n_rows: int
+) -> tuple[np.ndarray, np.ndarray]:
+    """The sum of the images of every row, and how many there are."""
+    total, count = np.zeros((n_rows, W[0].shape[1])), np.zeros(n_rows)
+    for view, w in zip(views, W, strict=True):
+        total[view.rows] += view.features @ w
+        count[view.rows] += 1
+    return total, count
+
+
+def _spread(problem: Problem, W: list[np.ndarray], Z: np.ndarray) -> float:
+    """sum_v ||X_v W_v - Z||^2."""
+    total = 0.0
+    for view, w in zip(problem.views, W, strict=True):
+        residual = view.features @ w - Z[view.rows]
+        total += float(np.vdot(residual, residual))
+    return total
+
+
+def _first_vectors(features: np.ndarray, k: int) -> np.ndarray:
+    """Principal components; zeros where there are more factors than those."""
+    left, values, _ = leading_svd(features, k)
+    return np.pad(left * values, ((0, 0), (0, k - len(values))))

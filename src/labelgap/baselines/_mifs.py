@@ -1,0 +1,225 @@
+"""Feature selection through a low-rank label space that varies little between similar rows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from numbers import Integral, Real
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+from scipy import linalg, sparse
+from sklearn.utils._param_validation import Interval
+
+from labelgap.baselines._selector import LinearSelector, cut_graph
+from labelgap.fitting import Monitor, Trace
+from labelgap.kernels.linear_solvers import conjugate_gradient
+from labelgap.kernels.products import Features, prepare_features, times
+from labelgap.kernels.row_sparse import reweight, row_norms, solve_reweighted, sum_of_norms
+from labelgap.kernels.smoothness import heat_graph, laplacian
+
+__all__ = ["MIFS", "Params", "Problem"]
+
+_CG_STEPS = 20
+
+
+class Params(NamedTuple):
+    """Map W (n_features, k), factors V of rows (n_rows, k), factors B of labels (k, n_labels)."""
+
+    W: np.ndarray
+    V: np.ndarray
+    B: np.ndarray
+
+
+class Problem(NamedTuple):
+    """||XW - V||^2 + alpha ||Y - VB||^2 + beta tr(V'LV) + gamma sum_f ||w_f|| + ridge ||B||^2."""
+
+    features: Features
+    Y: np.ndarray
+    lap: sparse.csr_array
+    alpha: float
+    beta: float
+    gamma: float
+    ridge: float
+
+    def objective(self, params: Params) -> float:
+        W, V, B = params
+        total = np.square(times(self.features, W) - V).sum()
+        total += self.alpha * np.square(self.Y - V @ B).sum()
+        total += self.beta * np.vdot(V, self.lap @ V) + self.ridge * np.square(B).sum()
+        return float(total) + self.gamma * sum_of_norms(W)
+
+    def sweep(self, params: Params) -> Params:
+        """Factors of rows, of labels, and the map, one after the other."""
+        V = self.row_factors(params)
+        B = self.label_factors(V)
+        return Params(self.feature_map(params.W, V), V, B)
+
+    def row_factors(self, params: Params) -> np.ndarray:
+        """(I + beta L) V + alpha V BB' = XW + alpha YB', by warm conjugate gradient.
+
+        In the axes of BB' there is one system per factor, and all share L.
+        """
+        W, V, B = params
+        values, axes = linalg.eigh(B @ B.T)
+        shift = 1 + self.alpha * values
+
+        def product(P: np.ndarray) -> np.ndarray:
+            return shift * P + self.beta * (self.lap @ P)
+
+        right_side = (times(self.features, W) + self.alpha * (self.Y @ B.T)) @ axes
+        start = V @ axes
+        diagonal = shift + self.beta * self.lap.diagonal()[:, None]
+        move = conjugate_gradient(
+            product, right_side - product(start), diagonal, n_steps=_CG_STEPS, tol=1e-10
+        )
+        return (start + move) @ axes.T
+
+    def label_factors(self, V: np.ndarray) -> np.ndarray:
+        """(alpha V'V + ridge I) B = alpha V'Y."""
+        gram = self.alpha * (V.T @ V) + self.ridge * np.eye(V.shape[1])
+        return linalg.lstsq(gram, self.alpha * (V.T @ self.Y))[0]
+
+    def feature_map(self, W: np.ndarray, V: np.ndarray) -> np.ndarray:
+        """(X'X + gamma D) W = X'V, with D touching the row norms."""
+        penalties = np.append(self.gamma * reweight(W), np.inf)
+        return solve_reweighted(self.features, V, np.ones(len(V)), penalties)[:-1]
+
+
+class MIFS(LinearSelector):
+    """Multi-label informed feature selection: features for factors of the labels [1]_.
+
+        min  ||X W - V||^2 + alpha ||Y - V B||^2 + beta tr(V' Lap V) + gamma sum_f ||w_f||
+             + ridge ||B||^2
+
+    with factors V of rows, B of labels and the graph Laplacian Lap of similar rows. The score of
+    a feature is the length of its row of W.
+
+    Parameters
+    ----------
+    alpha : float
+        Weight of the labels.
+    beta : float
+        Weight of the smoothness.
+    gamma : float
+        Weight of the row norms.
+    ridge : float
+        Of the label factors. The paper has none (0), and then nothing fixes the scale: V and W
+        may shrink and B grow until the penalties are nothing, and the result depends on when one
+        stops.
+    n_factors : int, optional
+        Half the number of labels by default, rounded up.
+    n_neighbors : int
+        Of the graph of similar rows, with heat-kernel weights.
+    graph : sparse matrix of shape (n_rows, n_rows), optional
+        Similarities of the training rows to take instead.
+    n_features_to_select : int, float or None
+        How many features to keep, or which share of them; half by default.
+    max_iter : int
+    tol : float
+        Converged when the objective falls by less than ``tol`` times its size.
+    callback : callable, optional
+        Called with a :class:`labelgap.fitting.Progress` after every iteration; returning True
+        stops.
+
+    Attributes
+    ----------
+    scores_ : ndarray of shape (n_features,)
+        ||w_f||.
+    ranking_ : ndarray of shape (n_features,)
+        Features, the best first.
+    n_features_to_select_ : int
+    coef_ : ndarray of shape (n_features, n_labels)
+        W B.
+    intercept_ : ndarray of shape (n_labels,)
+        Zero: the method has none.
+    slope_, level_ : float
+        Of the sigmoid that makes probabilities of fitted values.
+    trace_ : Trace
+        Objective of every iteration, to be minimised, and how the fit ended.
+    n_iter_ : int
+    classes_, n_features_in_, feature_names_in_
+        As in every estimator.
+
+    Notes
+    -----
+    Starts from the leading singular vectors of Y and solves for V, B and W in turn, which never
+    increases the objective; published code takes gradient steps of a fixed length, with which
+    short rows of W jump to and fro instead of vanishing.
+
+    The method has no place for unknown entries: they count as the mean of what is known of the
+    label. Ambiguous zeros are zeros.
+
+    References
+    ----------
+    .. [1] L. Jian, J. Li, K. Shu and H. Liu. Multi-label informed feature selection. IJCAI, 2016.
+    """
+
+    _parameter_constraints: ClassVar[dict[str, list]] = {
+        **LinearSelector._selection_constraints,
+        "alpha": [Interval(Real, 0, None, closed="neither")],
+        "beta": [Interval(Real, 0, None, closed="left")],
+        "gamma": [Interval(Real, 0, None, closed="neither")],
+        "ridge": [Interval(Real, 0, None, closed="left")],
+        "n_factors": [Interval(Integral, 1, None, closed="left"), None],
+        "n_neighbors": [Interval(Integral, 1, None, closed="left")],
+        "graph": ["sparse matrix", None],
+        "max_iter": [Interval(Integral, 1, None, closed="left")],
+        "tol": [Interval(Real, 0, None, closed="left")],
+        "callback": [callable, None],
+    }
+
+    def __init__(
+        self,
+        alpha: float = 1.0,
+        beta: float = 0.1,
+        gamma: float = 1.0,
+        *,
+        ridge: float = 0.1,
+        n_factors: int | None = None,
+        n_neighbors: int = 5,
+        graph: Any = None,
+        n_features_to_select: int | float | None = None,
+        max_iter: int = 300,
+        tol: float = 1e-5,
+        callback: Callable | None = None,
+    ) -> None:
+        self.alpha = alpha
+        self.beta = beta
+        self.gamma = gamma
+        self.ridge = ridge
+        self.n_factors = n_factors
+        self.n_neighbors = n_neighbors
+        self.graph = graph
+        self.n_features_to_select = n_features_to_select
+        self.max_iter = max_iter
+        self.tol = tol
+        self.callback = callback
+
+    def _fit_map(
+        self, X: Any, Y: np.ndarray, rows: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        Y = np.where(np.isnan(Y), np.nanmean(Y, axis=0), Y)
+        similar = heat_graph(X, self.n_neighbors) if self.graph is None else None
+        lap = laplacian(cut_graph(self.graph, rows) if similar is None else similar)
+        weights = (self.alpha, self.beta, self.gamma, self.ridge)
+        problem = Problem(prepare_features(X), Y, lap, *weights)
+        params = self._start(problem)
+        monitor = Monitor(self.max_iter, self.tol, self.callback)
+        while not monitor.record(problem.objective(params)):
+            if monitor.trace.n_iter == self.max_iter:
+                break
+            params = problem.sweep(params)
+        self.trace_: Trace = monitor.finish()
+        self.n_iter_ = self.trace_.n_iter
+        return params.W @ params.B, np.zeros(Y.shape[1]), row_norms(params.W)
+
+    def _start(self, problem: Problem) -> Params:
+        """The best V and B for the labels alone, and the ridge regression of V."""
+        wanted = self.n_factors or (problem.Y.shape[1] + 1) // 2
+        left, values, right = linalg.svd(problem.Y, full_matrices=False)
+        k = min(wanted, len(values))
+        root = np.sqrt(values[:k])
+        V, B = left[:, :k] * root, root[:, None] * right[:k]
+        penalties = np.append(np.full(problem.features.shape[1], self.gamma), np.inf)
+        W = solve_reweighted(problem.features, V, np.ones(len(V)), penalties)[:-1]
+        return Params(W, V, B)

@@ -1,0 +1,257 @@
+"""A label manifold that follows that of the rows, and a regression onto it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from itertools import islice
+from numbers import Integral, Real
+from typing import Any, ClassVar
+
+import numpy as np
+from scipy import sparse
+from sklearn.metrics.pairwise import pairwise_kernels
+from sklearn.utils._param_validation import Interval, StrOptions
+
+from labelgap.baselines._linear import LinearScores, as_double
+from labelgap.fitting import Monitor, Trace
+from labelgap.kernels.neighbors import nearest_rows, reconstruction_weights
+from labelgap.kernels.proximal import Quadratic, backtrack, proximal_path
+from labelgap.kernels.row_sparse import row_norms, solve_positive
+from labelgap.labels import Labels
+from labelgap.models.rmfl._kernel import mean_distance_gamma
+from labelgap.yardsticks._calibration import fit_sigmoid
+
+__all__ = ["ML2"]
+
+_AT_LEAST_ONE = [Interval(Integral, 1, None, closed="left")]
+_POSITIVE = [Interval(Real, 0, None, closed="neither")]
+
+
+def label_manifold(
+    weights: sparse.csr_array, signed: np.ndarray, margin: float, max_iter: int, tol: float
+) -> tuple[np.ndarray, list[float]]:
+    """min ||(I - S) U||^2 with u_il y_il >= margin where y is 1 or -1, and the way there.
+
+    Parameters
+    ----------
+    weights : csr_array of shape (n, n)
+        S, how each row is put together from others.
+    signed : array of shape (n, n_labels)
+        Labels of 1 and -1, and 0 where u is free.
+    margin : float
+    max_iter : int
+    tol : float
+        Relative fall of the objective that ends it.
+    """
+    rough = sparse.csr_array(sparse.eye_array(weights.shape[0]) - weights)
+    low = np.where(signed > 0, margin, -np.inf)
+    high = np.where(signed < 0, -margin, np.inf)
+
+    def nearest(U: np.ndarray, step: float) -> tuple[np.ndarray, float]:
+        return np.clip(U, low, high), 0.0
+
+    start = margin * signed
+    smooth = Quadratic(lambda U: 2 * (rough.T @ (rough @ U)), np.zeros_like(start))
+    values: list[float] = []
+    for point in islice(proximal_path(smooth, nearest, start), max_iter):
+        values.append(point.value)
+        if len(values) > 1 and values[-2] - values[-1] <= tol * max(values[-2], 1.0):
+            break
+    return point.x, values
+
+
+def tube_loss(distances: np.ndarray, width: float) -> float:
+    """sum max(0, u - width)^2."""
+    return float(np.square(np.maximum(distances - width, 0.0)).sum())
+
+
+def weighted_regression(
+    K: np.ndarray, target: np.ndarray, row_weights: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """argmin over B, b of  tr(B'K B) + sum_i g_i ||K_i B + b - u_i||^2.
+
+    Rows of weight zero are left out.
+    """
+    used = np.flatnonzero(row_weights > 0)
+    matrix = K[np.ix_(used, used)].copy()
+    matrix[np.diag_indices(len(used))] += 1 / row_weights[used]
+    both = solve_positive(matrix, np.column_stack([np.ones(len(used)), target[used]]))
+    level = both[:, 1:].sum(axis=0) / both[:, 0].sum()
+    dual = np.zeros_like(target)
+    dual[used] = both[:, 1:] - both[:, :1] * level
+    return dual, level
+
+
+class ML2(LinearScores):
+    """Multi-label manifold learning: numbers for labels, as smooth as the rows are [1]_.
+
+    Rows are put together from their neighbours, x_i = sum_j S_ij x_j. Labels become numbers that
+    are put together in the same way, as far as their signs allow,
+
+        min  sum_i ||u_i - sum_j S_ij u_j||^2    subject to  u_il y_il >= margin,
+
+    for labels y of 1 and -1. Support vector regression with several outputs then predicts them,
+
+        min  1/2 tr(B'K B) + C sum_i max(0, ||K_i B + b - u_i|| - epsilon)^2.
+
+    Parameters
+    ----------
+    C : float
+        Weight of the loss.
+    epsilon : float
+        Distance from u that costs nothing.
+    margin : float
+    n_neighbors : int
+        At most all other rows.
+    lle_reg : float
+        Regularisation of the reconstruction, relative to the trace of the local Gram matrix.
+    kernel : {"rbf", "linear"}
+    gamma : float, optional
+        Of "rbf"; by default 1 / (2 width^2), the width being the mean distance of two rows.
+    max_iter : int
+        Of the manifold, and of the regression.
+    tol : float
+        Converged when the objective falls by less than ``tol`` times its size.
+    callback : callable, optional
+        Called with a :class:`labelgap.fitting.Progress` after every iteration of the regression;
+        returning True stops.
+
+    Attributes
+    ----------
+    label_numbers_ : ndarray of shape (n_rows, n_labels)
+        u.
+    dual_coef_, intercept_ : ndarrays of shape (n_rows, n_labels) and (n_labels,)
+        B and b.
+    manifold_objective_ : list of float
+        The first objective, iteration by iteration.
+    gamma_ : float or None
+    rows_ : array or CSR matrix of shape (n_rows, n_features)
+        The training rows.
+    slope_, level_ : float
+        Of the sigmoid that makes probabilities of scores.
+    trace_ : Trace
+        The second objective of every iteration, to be minimised, and how the fit ended.
+    n_iter_ : int
+    classes_, n_features_in_, feature_names_in_
+        As in every estimator.
+
+    Notes
+    -----
+    Numbers of unknown labels have no sign to keep: they follow from the neighbours. The paper has
+    complete labels. Ambiguous zeros are irrelevant. Rows without any label take part.
+
+    The regression is solved by reweighting. Its quadratic does not lie above the loss, so that a
+    line search keeps the objective from increasing.
+
+    References
+    ----------
+    .. [1] P. Hou, X. Geng and M.-L. Zhang. Multi-label manifold learning. AAAI, 2016.
+    """
+
+    _parameter_constraints: ClassVar[dict[str, list]] = {
+        "C": _POSITIVE,
+        "epsilon": [Interval(Real, 0, None, closed="left")],
+        "margin": _POSITIVE,
+        "n_neighbors": _AT_LEAST_ONE,
+        "lle_reg": _POSITIVE,
+        "kernel": [StrOptions({"rbf", "linear"})],
+        "gamma": [*_POSITIVE, None],
+        "max_iter": _AT_LEAST_ONE,
+        "tol": [Interval(Real, 0, None, closed="left")],
+        "callback": [callable, None],
+    }
+
+    def __init__(
+        self,
+        C: float = 1.0,
+        epsilon: float = 0.1,
+        *,
+        margin: float = 1.0,
+        n_neighbors: int = 10,
+        lle_reg: float = 1e-3,
+        kernel: str = "rbf",
+        gamma: float | None = None,
+        max_iter: int = 500,
+        tol: float = 1e-5,
+        callback: Callable | None = None,
+    ) -> None:
+        self.C = C
+        self.epsilon = epsilon
+        self.margin = margin
+        self.n_neighbors = n_neighbors
+        self.lle_reg = lle_reg
+        self.kernel = kernel
+        self.gamma = gamma
+        self.max_iter = max_iter
+        self.tol = tol
+        self.callback = callback
+
+    def _fit(self, X: Any, labels: Labels) -> None:
+        Y = labels.to_dense()
+        observed = ~np.isnan(Y)
+        if not observed.any():
+            raise ValueError("y has no observed entry at all: give the labels of some rows")
+        self.rows_ = X = as_double(X)
+        self.gamma_ = None
+        if self.kernel == "rbf":
+            self.gamma_ = mean_distance_gamma(X) if self.gamma is None else float(self.gamma)
+        graph = nearest_rows(X, self.n_neighbors)
+        weights = reconstruction_weights(X, graph, reg=self.lle_reg)
+        signed = np.where(observed, 2 * Y - 1, 0.0)
+        self.label_numbers_, self.manifold_objective_ = label_manifold(
+            weights, signed, self.margin, self.max_iter, self.tol
+        )
+        K = self._kernel_to_rows(X)
+        self.dual_coef_, self.intercept_ = self._regress(K, self.label_numbers_)
+        scores = K @ self.dual_coef_ + self.intercept_
+        self.slope_, self.level_ = fit_sigmoid(scores[observed], Y[observed])
+
+    def _regress(self, K: np.ndarray, target: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        monitor = Monitor(self.max_iter, self.tol, self.callback)
+        dual, level = np.zeros_like(target), target.mean(axis=0)
+        value = self._objective(K, target, dual, level)
+        for _ in range(self.max_iter):
+            dual, level, value = self._reweighted(K, target, dual, level, value)
+            if monitor.record(value):
+                break
+        self.trace_: Trace = monitor.finish()
+        self.n_iter_ = self.trace_.n_iter
+        return dual, level
+
+    def _objective(
+        self, K: np.ndarray, target: np.ndarray, dual: np.ndarray, level: np.ndarray
+    ) -> float:
+        image = K @ dual
+        loss = tube_loss(row_norms(image + level - target), self.epsilon)
+        return 0.5 * float(np.vdot(dual, image)) + self.C * loss
+
+    def _reweighted(
+        self, K: np.ndarray, target: np.ndarray, dual: np.ndarray, level: np.ndarray, value: float
+    ) -> tuple[np.ndarray, np.ndarray, float]:
+        """Towards weighted least squares with the slope of the loss, as far as it helps."""
+        image = K @ dual
+        residual = image + level - target
+        distances = row_norms(residual)
+        outside = distances > self.epsilon
+        if not outside.any():
+            return dual, level, value
+        weights = np.zeros(len(K))
+        weights[outside] = 2 * self.C * (1 - self.epsilon / distances[outside])
+        new_dual, new_level = weighted_regression(K, target, weights)
+        move, rise = new_dual - dual, new_level - level
+        change = K @ move
+        slope = np.vdot(move, image) + np.vdot(weights[:, None] * residual, change + rise)
+        step, value = backtrack(
+            lambda step: self._objective(K, target, dual + step * move, level + step * rise),
+            value,
+            float(slope),
+        )
+        return dual + step * move, level + step * rise, value
+
+    def _kernel_to_rows(self, X: Any) -> np.ndarray:
+        parameters = {} if self.gamma_ is None else {"gamma": self.gamma_}
+        kernel = pairwise_kernels(X, self.rows_, metric=self.kernel, **parameters)
+        return kernel.toarray() if sparse.issparse(kernel) else kernel
+
+    def _scores(self, X: Any) -> np.ndarray:
+        return self._kernel_to_rows(X) @ self.dual_coef_ + self.intercept_

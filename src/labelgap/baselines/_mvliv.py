@@ -1,0 +1,307 @@
+"""Multi-view learning with incomplete views: a shared subspace, then a regression on it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from numbers import Integral, Real
+from typing import Any, ClassVar, Literal, NamedTuple
+
+import numpy as np
+from scipy import linalg
+from scipy.special import expit
+from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.utils._param_validation import Interval, StrOptions
+
+from labelgap.baselines._view_blocks import ViewScaling, dense_views, learn_scaling
+from labelgap.estimator import LabelGapClassifier
+from labelgap.fitting import Monitor, Trace
+from labelgap.kernels.low_rank import thin_svd
+from labelgap.kernels.two_thirds import leading_svd
+from labelgap.kernels.weighted_ridge import weighted_ridge
+from labelgap.labels import Labels
+from labelgap.models.imvwl._checks import check_views, count_factors, read_groups
+from labelgap.yardsticks._calibration import fit_sigmoid
+from labelgap.yardsticks._label_prior import observed_frequency
+
+__all__ = ["MVLIV"]
+
+# of the intercept, which is free but for rounding
+_LEAST_RIDGE = 1e-8
+
+
+class MVLIV(ClassNamePrefixFeaturesOutMixin, TransformerMixin, LabelGapClassifier):
+    """Multi-view learning with incomplete views, MVL-IV [1]_, and ridge regression of the labels.
+
+    All views of a row are generated from one vector v:
+
+        min  sum_v ||O_v o (X_v - V U_v')||^2 + ridge (||V||^2 + sum_v ||U_v||^2),
+
+    where O_v leaves out absent views (NaN in all columns of the view) and missing values (NaN
+    among others). Labels have no say in V; one ridge regression per label on V follows, on the
+    entries that are known. Rows without labels help to find U, and new rows are placed by the views
+    they have. Ambiguous zeros are zeros.
+
+    Parameters
+    ----------
+    groups : ViewGroups or mapping from name to slice, pair or width, optional
+        The columns of each view, see :func:`labelgap.views.from_blocks`; one view by default.
+    n_factors : int or float
+        Size of the subspace; a float is a share of the width of the narrowest view.
+    ridge : float
+        Of the factors; without it a row whose views are narrower than the
+        subspace has no unique vector. A row of a scaled view has mean squared length 1.
+    penalty : float
+        Ridge on the coefficients of the labels, for vectors of mean square 1.
+    unknown : {"skip", "negative"}
+        Whether unknown labels are left out of the regressions or taken for irrelevant. The method
+        itself knows no gaps in labels; comparisons in the literature count them as irrelevant.
+    scaling : {"balance"} or None
+        "balance" centres the features and divides each view by the root mean square length of its
+        rows; None leaves X as it is.
+    max_iter : int
+    tol : float
+        Converged when the objective falls by less than ``tol`` times its size.
+    callback : callable, optional
+        Called with a :class:`labelgap.fitting.Progress` after every iteration; returning True
+        stops.
+
+    Attributes
+    ----------
+    loadings_ : ndarray of shape (n_features, k)
+        U of all views, of scaled features.
+    embedding_ : ndarray of shape (n_rows, k)
+        V.
+    coef_, intercept_ : ndarrays of shape (k, n_labels) and (n_labels,)
+        Of the regressions.
+    slope_, level_ : float
+        Of the sigmoid that makes probabilities of fitted values.
+    groups_ : ViewGroups
+    scaling_ : ViewScaling
+    trace_ : Trace
+        Objective of every iteration, to be minimised, and how the fit ended.
+    n_iter_ : int
+    classes_, n_features_in_, feature_names_in_
+        As in every estimator.
+
+    Notes
+    -----
+    The shared subspace is the paper's; its ridge, and the regressions of the labels, are added
+    here. In place of successive over-relaxation, the paper's solver, V and U are the exact minimum
+    for each other in turn: rows with the same views share one system, and only those with single
+    values missing have their own. In between, weight is shifted from one factor to the other at
+    the same product. The objective never increases. The start is the singular value decomposition
+    with means for gaps.
+
+    References
+    ----------
+    .. [1] C. Xu, D. Tao and C. Xu. Multi-view learning with incomplete views. IEEE Transactions on
+       Image Processing 24, 2015.
+    """
+
+    _allow_missing_features = True
+    _parameter_constraints: ClassVar[dict[str, list]] = {
+        "groups": [Mapping, None],
+        "n_factors": [
+            Interval(Integral, 1, None, closed="left"),
+            Interval(Real, 0, 1, closed="right"),
+        ],
+        "ridge": [Interval(Real, 0, None, closed="neither")],
+        "penalty": [Interval(Real, 0, None, closed="neither")],
+        "unknown": [StrOptions({"skip", "negative"})],
+        "scaling": [StrOptions({"balance"}), None],
+        "max_iter": [Interval(Integral, 1, None, closed="left")],
+        "tol": [Interval(Real, 0, None, closed="left")],
+        "callback": [callable, None],
+    }
+
+    def __init__(
+        self,
+        groups: Mapping[str, Any] | None = None,
+        n_factors: int | float = 0.5,
+        *,
+        ridge: float = 0.1,
+        penalty: float = 1.0,
+        unknown: Literal["skip", "negative"] = "skip",
+        scaling: Literal["balance"] | None = "balance",
+        max_iter: int = 200,
+        tol: float = 1e-5,
+        callback: Callable | None = None,
+    ) -> None:
+        self.groups = groups
+        self.n_factors = n_factors
+        self.ridge = ridge
+        self.penalty = penalty
+        self.unknown = unknown
+        self.scaling = scaling
+        self.max_iter = max_iter
+        self.tol = tol
+        self.callback = callback
+
+    def _fit(self, X: Any, labels: Labels) -> None:
+        self.groups_ = read_groups(self.groups, X)
+        values, there = dense_views(X, self.groups_)
+        k = count_factors(self.n_factors, self.groups_)
+        check_views(self.groups_, there, 1)
+        if not labels.n_observed(ambiguous=True):
+            raise ValueError("y has no observed entry at all: give the labels of some rows")
+        self.scaling_: ViewScaling = learn_scaling(values, self.groups_, self.scaling)
+        gappy = read_gappy(self.scaling_.scaled(values), there, self.groups_)
+        monitor = Monitor(self.max_iter, self.tol, self.callback)
+        start = leading_svd(self.scaling_.filled(values), k)[2].T
+        self.loadings_ = descend(gappy, _padded(start, k), float(self.ridge), monitor)
+        self.trace_: Trace = monitor.finish()
+        self.n_iter_ = self.trace_.n_iter
+        self.embedding_ = solve_rows(gappy, self.loadings_, float(self.ridge))
+        self._fit_labels(labels)
+        self._n_features_out = k
+
+    def _fit_labels(self, labels: Labels) -> None:
+        Y = labels.to_dense(unknown=0.0 if self.unknown == "negative" else np.nan)
+        known = ~np.isnan(Y)
+        seen = known.any(axis=0)
+        size = float(np.sqrt(np.mean(self.embedding_**2))) or 1.0
+        features = np.column_stack([self.embedding_ / size, np.ones(len(Y))])
+        penalties = np.full(features.shape[1], float(self.penalty))
+        penalties[-1] = _LEAST_RIDGE
+        cross = np.nan_to_num(Y).T @ features
+        solved = weighted_ridge(
+            known.T[seen].astype(np.float64), features, cross[seen], penalties
+        ).z.T
+        self.coef_ = np.zeros((features.shape[1] - 1, len(seen)))
+        self.coef_[:, seen] = solved[:-1] / size
+        self.intercept_ = observed_frequency(labels)
+        self.intercept_[seen] = solved[-1]
+        fitted = self._fitted(self.embedding_)
+        self.slope_, self.level_ = fit_sigmoid(fitted[known], Y[known])
+
+    def _fitted(self, V: np.ndarray) -> np.ndarray:
+        return V @ self.coef_ + self.intercept_
+
+    def transform(self, X: Any) -> np.ndarray:
+        """Vectors of rows in the subspace, from the views they have; of shape (n_rows, k)."""
+        return self._embed(self._validate_predict(X))
+
+    def impute_views(self, X: Any) -> np.ndarray:
+        """X with absent views and missing values filled in, in the units of X; always dense."""
+        X = self._validate_predict(X)
+        values, _ = dense_views(X, self.groups_)
+        fitted = self.scaling_.restored(self._embed(X) @ self.loadings_.T)
+        return np.where(np.isnan(values), fitted, values)
+
+    def _embed(self, X: Any) -> np.ndarray:
+        values, there = dense_views(X, self.groups_)
+        gappy = read_gappy(self.scaling_.scaled(values), there, self.groups_)
+        return solve_rows(gappy, self.loadings_, float(self.ridge))
+
+    def _decision_function(self, X: Any) -> np.ndarray:
+        return self.slope_ * self._fitted(self._embed(X)) + self.level_
+
+    def _predict_proba(self, X: Any) -> np.ndarray:
+        return expit(self._decision_function(X))
+
+
+class Gappy(NamedTuple):
+    """Scaled views with gaps.
+
+    values : (n, d), 0 in gaps; there : bool (n, n_views); views : columns of each
+    loose_rows, loose_columns : those with single values missing, where a view is there
+    observed : bool (n, d), or None where no single value is missing
+    """
+
+    values: np.ndarray
+    there: np.ndarray
+    views: list[slice]
+    loose_rows: np.ndarray
+    loose_columns: np.ndarray
+    observed: np.ndarray | None
+
+
+def read_gappy(scaled: np.ndarray, there: np.ndarray, groups: Mapping[str, slice]) -> Gappy:
+    gaps = np.isnan(scaled)
+    views = list(groups.values())
+    widths = [view.stop - view.start for view in views]
+    single = gaps & np.repeat(there, widths, axis=1)
+    return Gappy(
+        np.where(gaps, 0.0, scaled),
+        there,
+        views,
+        np.flatnonzero(single.any(axis=1)),
+        np.flatnonzero(single.any(axis=0)),
+        ~gaps if single.any() else None,
+    )
+
+
+def descend(gappy: Gappy, U: np.ndarray, ridge: float, monitor: Monitor) -> np.ndarray:
+    """V and U in turn until the monitor says stop; the objective never increases."""
+    for _ in range(monitor.max_iter):
+        V = solve_rows(gappy, U, ridge)
+        U = solve_columns(gappy, V, ridge)
+        V, U = balance(V, U)
+        if monitor.record(objective(gappy, V, U, ridge)):
+            break
+    return U
+
+
+def objective(gappy: Gappy, V: np.ndarray, U: np.ndarray, ridge: float) -> float:
+    total = ridge * float(np.vdot(V, V) + np.vdot(U, U))
+    for position, view in enumerate(gappy.views):
+        rows = np.flatnonzero(gappy.there[:, position])
+        residual = V[rows] @ U[view].T - gappy.values[rows, view]
+        if gappy.observed is not None:
+            residual *= gappy.observed[rows, view]
+        total += float(np.vdot(residual, residual))
+    return total
+
+
+def solve_rows(gappy: Gappy, U: np.ndarray, ridge: float) -> np.ndarray:
+    """The best V; rows with the same views share (sum_v U_v'U_v + ridge)."""
+    V = gappy.values @ U
+    grams = np.stack([U[view].T @ U[view] for view in gappy.views])
+    own = _loose_solutions(gappy.observed, gappy.loose_rows, U, V, ridge)
+    patterns, pattern_of = np.unique(gappy.there, axis=0, return_inverse=True)
+    for position, pattern in enumerate(patterns):
+        rows = np.flatnonzero(pattern_of.ravel() == position)
+        V[rows] = _solve(grams[pattern].sum(axis=0), V[rows], ridge)
+    V[gappy.loose_rows] = own
+    return V
+
+
+def solve_columns(gappy: Gappy, V: np.ndarray, ridge: float) -> np.ndarray:
+    """The best U; the columns of a view share (V_v'V_v + ridge) over the rows that have it."""
+    U = gappy.values.T @ V
+    observed = None if gappy.observed is None else gappy.observed.T
+    own = _loose_solutions(observed, gappy.loose_columns, V, U, ridge)
+    for position, view in enumerate(gappy.views):
+        part = V[gappy.there[:, position]]
+        U[view] = _solve(part.T @ part, U[view], ridge)
+    U[gappy.loose_columns] = own
+    return U
+
+
+def balance(V: np.ndarray, U: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Of all pairs with the product V U' the one with the least ||V||^2 + ||U||^2."""
+    if V.shape[1] > min(len(V), len(U)):
+        return V, U
+    left, upper = np.linalg.qr(V)
+    right, lower = np.linalg.qr(U)
+    inner, values, other = thin_svd(upper @ lower.T)
+    root = np.sqrt(values)
+    return (left @ inner) * root, (right @ other.T) * root
+
+
+def _loose_solutions(observed, loose, F, crosses, ridge: float) -> np.ndarray:
+    """Of lines with gaps of their own, a system each."""
+    if observed is None:
+        return crosses[loose]
+    weights = np.ascontiguousarray(observed[loose], dtype=np.float64)
+    return weighted_ridge(weights, F, crosses[loose], ridge).z
+
+
+def _solve(gram: np.ndarray, crosses: np.ndarray, ridge: float) -> np.ndarray:
+    system = gram + ridge * np.eye(len(gram))
+    return linalg.solve(system, crosses.T, assume_a="pos").T
+
+
+def _padded(U: np.ndarray, k: int) -> np.ndarray:
+    """U with columns of zeros where there are more factors than rows or columns."""
+    return np.pad(U, ((0, 0), (0, k - U.shape[1])))

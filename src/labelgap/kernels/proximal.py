@@ -1,0 +1,311 @@
+"""Accelerated proximal gradient steps for a smooth function plus a simple one, and its parts.
+
+    minimise  f(x) + h(x),
+
+where f has a gradient and h a proximal operator, argmin over z of ``h(z) + c/2 ||z - x||^2``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+from scipy import linalg
+
+__all__ = [
+    "Differentiable",
+    "Place",
+    "Point",
+    "Quadratic",
+    "SmoothFunction",
+    "absolute_values",
+    "backtrack",
+    "nonnegative_soft_threshold",
+    "proximal_path",
+    "soft_threshold",
+    "spectral_norm",
+    "symmetric_sylvester",
+]
+
+_ROUNDING = 1e2 * float(np.finfo(np.float64).eps)
+
+Prox = Callable[[np.ndarray, float], tuple[np.ndarray, float]]
+
+
+class Place(NamedTuple):
+    """A point with the smooth function and its gradient there, and what else the function keeps."""
+
+    x: np.ndarray
+    value: float
+    gradient: np.ndarray
+    memory: Any = None
+
+
+class Point(NamedTuple):
+    """x, the whole objective there, and the curvature of the step that led to it."""
+
+    x: np.ndarray
+    value: float
+    curvature: float
+
+
+class SmoothFunction(Protocol):
+    """What :func:`proximal_path` asks of the smooth part.
+
+    ``at`` gives a place, ``ahead`` one beyond the last step, ``moved`` one that a step leads to and
+    the curvature along that step.
+    """
+
+    def at(self, x: np.ndarray) -> Place: ...
+
+    def ahead(self, here: Place, before: Place, momentum: float) -> Place: ...
+
+    def moved(self, origin: Place, x: np.ndarray) -> tuple[Place, float]: ...
+
+
+class Differentiable:
+    """A smooth function given by its value and gradient.
+
+    Parameters
+    ----------
+    function : callable
+        Maps x to the value and the gradient there.
+    """
+
+    def __init__(self, function: Callable[[np.ndarray], tuple[float, np.ndarray]]) -> None:
+        self.function = function
+
+    def at(self, x: np.ndarray) -> Place:
+        return Place(x, *self.function(x))
+
+    def ahead(self, here: Place, before: Place, momentum: float) -> Place:
+        """Beyond the last point in the direction of the last step."""
+        return self.at(here.x + momentum * (here.x - before.x))
+
+    def moved(self, origin: Place, x: np.ndarray) -> tuple[Place, float]:
+        """The place x, and the least c with f(x) <= f(o) + <f'(o), x - o> + c/2 ||x - o||^2.
+
+        Where the difference of two values is lost in rounding the step is short, and half the
+        change of the gradient along it, equal up to third order, takes its place. Of steps so
+        short that this is lost as well nothing is asked.
+        """
+        place = self.at(x)
+        move = x - origin.x
+        square = float(np.vdot(move, move))
+        if square <= _ROUNDING * float(np.vdot(x, x)):
+            return place, 0.0
+        gap = place.value - origin.value - float(np.vdot(origin.gradient, move))
+        if gap <= 1e4 * _ROUNDING * (abs(place.value) + abs(origin.value)):
+            gap = min(gap, 0.5 * float(np.vdot(place.gradient - origin.gradient, move)))
+        return place, 2 * gap / square
+
+
+class Quadratic:
+    """1/2 <x, A(x)> - <B, x> + constant for a symmetric linear map A, at one product a step.
+
+    Gradients are kept along the path instead of being computed anew, and the curvature is that of
+    the step itself, <d, A(d)> / ||d||^2, which rounding does not spoil close to the solution.
+
+    Parameters
+    ----------
+    product : callable
+        The map A.
+    linear : array
+        B.
+    constant : float
+    """
+
+    def __init__(
+        self,
+        product: Callable[[np.ndarray], np.ndarray],
+        linear: np.ndarray,
+        constant: float = 0.0,
+    ) -> None:
+        self.product = product
+        self.linear = linear
+        self.constant = constant
+
+    def at(self, x: np.ndarray) -> Place:
+        return self._place(x, self.product(x) - self.linear)
+
+    def ahead(self, here: Place, before: Place, momentum: float) -> Place:
+        """Beyond the last point in the direction of the last step; gradients are affine."""
+        x = here.x + momentum * (here.x - before.x)
+        return self._place(x, here.gradient + momentum * (here.gradient - before.gradient))
+
+    def moved(self, origin: Place, x: np.ndarray) -> tuple[Place, float]:
+        """The place x, and the curvature along the step to it."""
+        move = x - origin.x
+        image = self.product(move)
+        square = float(np.vdot(move, move))
+        curvature = float(np.vdot(move, image)) / square if square else 0.0
+        return self._place(x, origin.gradient + image), curvature
+
+    def _place(self, x: np.ndarray, gradient: np.ndarray) -> Place:
+        value = 0.5 * float(np.vdot(x, gradient - self.linear)) + self.constant
+        return Place(x, value, gradient)
+
+
+def proximal_path(
+    smooth: SmoothFunction,
+    prox: Prox,
+    start: np.ndarray,
+    *,
+    curvature: float = 1.0,
+    search: bool = True,
+    restart: bool = True,
+) -> Iterator[Point]:
+    """The points that accelerated proximal gradient visits, without an end.
+
+    A step of length 1/c from y is safe when f has curvature at most c along it; c is doubled
+    until that holds. Momentum is that of FISTA [1]_; the first two steps have none.
+
+    Parameters
+    ----------
+    smooth : Quadratic or Differentiable
+        f. It need not be convex: with ``restart`` the objective still never increases.
+    prox : callable
+        Maps x and a step length s to argmin over z of ``s h(z) + 1/2 ||z - x||^2``, and h there.
+    start : array
+        A point where h is finite.
+    curvature : float
+        First c; with the largest curvature of f it is never doubled.
+    search : bool
+        Whether c is doubled where it is too small. Without it c stays as it is.
+    restart : bool
+        Whether momentum is dropped when the objective would increase [2]_, which then never
+        happens (given ``search``, or a large enough c). Without it this is the plain method.
+
+    Yields
+    ------
+    Point
+
+    References
+    ----------
+    .. [1] A. Beck and M. Teboulle. A fast iterative shrinkage-thresholding algorithm for linear
+       inverse problems. SIAM Journal on Imaging Sciences 2, 2009.
+    .. [2] B. O'Donoghue and E. Candes. Adaptive restart for accelerated gradient schemes.
+       Foundations of Computational Mathematics 15, 2015.
+    """
+    here = before = smooth.at(start)
+    value = np.inf  # h at the start is not known; no step can fail to improve on it
+    b_before = b = 1.0
+    while True:
+        momentum = (b_before - 1) / b
+        origin = smooth.ahead(here, before, momentum) if momentum else here
+        found, found_value, curvature = _step(smooth, prox, origin, curvature, search)
+        if restart and found_value > value:
+            b = 1.0
+            found, found_value, curvature = _step(smooth, prox, here, curvature, search)
+            if found_value > value:  # by rounding alone
+                found, found_value = here, value
+        before, here, value = here, found, found_value
+        b_before, b = b, (1 + np.sqrt(4 * b**2 + 1)) / 2
+        yield Point(here.x, value, curvature)
+
+
+def _step(
+    smooth: SmoothFunction, prox: Prox, origin: Place, curvature: float, search: bool
+) -> tuple[Place, float, float]:
+    """The place a step leads to, the objective there, and the curvature the step was made with."""
+    while True:
+        x, penalty = prox(origin.x - origin.gradient / curvature, 1 / curvature)
+        found, along = smooth.moved(origin, x)
+        if not search or not along > curvature * (1 + 1e-6):
+            return found, found.value + penalty, curvature
+        curvature *= 2
+
+
+def soft_threshold(x: np.ndarray, threshold: float | np.ndarray) -> np.ndarray:
+    """argmin over z of ``threshold |z| + 1/2 (z - x)^2`` for every entry: drawn towards zero."""
+    return np.sign(x) * np.maximum(np.abs(x) - threshold, 0.0)
+
+
+def nonnegative_soft_threshold(x: np.ndarray, threshold: float | np.ndarray) -> np.ndarray:
+    """argmin over z >= 0 of ``threshold z + 1/2 (z - x)^2`` for every entry."""
+    return np.maximum(x - threshold, 0.0)
+
+
+def absolute_values(weight: float | np.ndarray, *, nonnegative: bool = False) -> Prox:
+    """The proximal operator of ``sum weight |x|``, with x >= 0 where that is asked for.
+
+    Parameters
+    ----------
+    weight : float or array that broadcasts to x
+    nonnegative : bool
+    """
+    shrink = nonnegative_soft_threshold if nonnegative else soft_threshold
+
+    def prox(x: np.ndarray, step: float) -> tuple[np.ndarray, float]:
+        z = shrink(x, step * weight)
+        return z, float((weight * np.abs(z)).sum())
+
+    return prox
+
+
+def spectral_norm(matrix: np.ndarray) -> float:
+    """The largest singular value; 0 for a matrix without entries."""
+    return float(np.linalg.norm(matrix, 2)) if matrix.size else 0.0
+
+
+def symmetric_sylvester(A: np.ndarray, B: np.ndarray, right_side: np.ndarray) -> np.ndarray:
+    """X with ``A X + X B = right_side`` for symmetric A and B, by their eigenvectors.
+
+    Raises
+    ------
+    LinAlgError
+        When an eigenvalue of A and one of B cancel: X is not unique, or there is none.
+    """
+    a, left = linalg.eigh(A)
+    b, right = linalg.eigh(B)
+    sums = a[:, None] + b
+    if sums.size:
+        scale = np.abs(a).max() + np.abs(b).max()
+        if np.abs(sums).min() <= np.finfo(np.float64).eps * len(sums) * scale:
+            raise linalg.LinAlgError(
+                "A and -B share an eigenvalue: A X + X B = C has no unique solution"
+            )
+    return left @ ((left.T @ right_side @ right) / sums) @ right.T
+
+
+def backtrack(
+    value: Callable[[float], float],
+    at_zero: float,
+    slope: float,
+    *,
+    step: float = 1.0,
+    contraction: float = 0.5,
+    sufficient: float = 1e-4,
+    max_steps: int = 50,
+) -> tuple[float, float]:
+    """A step along a descent direction that lowers a function enough (Armijo's rule).
+
+    Parameters
+    ----------
+    value : callable
+        The function after a step of a given length.
+    at_zero : float
+        Its value without a step.
+    slope : float
+        Its derivative there, negative.
+    step : float
+        The first length tried; each next one is ``contraction`` times the last.
+    sufficient : float
+        Accepted once ``value(step) <= at_zero + sufficient * step * slope``.
+    max_steps : int
+        Lengths tried at most.
+
+    Returns
+    -------
+    step : float
+        0 where no length tried is good enough.
+    value : float
+        Of the function after it.
+    """
+    for _ in range(max_steps):
+        reached = value(step)
+        if reached <= at_zero + sufficient * step * slope:
+            return step, reached
+        step *= contraction
+    return 0.0, at_zero

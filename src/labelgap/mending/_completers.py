@@ -1,0 +1,81 @@
+"""What a completer does: the chance of a label in a row, given all else known of that row."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any, Self
+
+import numpy as np
+from sklearn.base import BaseEstimator, clone
+
+from labelgap.labels import Labels
+
+__all__ = ["Completer", "ScoreCompleter"]
+
+
+class Completer(BaseEstimator):
+    """Base of all completers.
+
+    ``fit`` learns from rows with incomplete labels. ``columns`` then gives, label after label, the
+    probability that the label is relevant in each of some rows, from their features and their
+    *other* observed labels: whether the label itself is recorded in a row plays no part in what is
+    said of that row. Ambiguous zeros are zeros to a completer: it then gives the probability that
+    the label is *recorded*.
+
+    One column at a time, nothing of the size rows x labels need ever exist.
+    """
+
+    def fit(self, X: Any, labels: Labels, wanted: np.ndarray | None = None) -> Self:
+        """Learn from rows of features (dense or CSR) and their labels.
+
+        ``wanted`` are the positions of the labels that will be asked for, by default all.
+        """
+        raise NotImplementedError(f"{type(self).__name__} must implement fit")
+
+    def columns(self, X: Any, labels: Labels) -> Iterator[np.ndarray]:
+        """Probabilities of the first wanted label in all rows, then of the second, and so on."""
+        raise NotImplementedError(f"{type(self).__name__} must implement columns")
+
+
+class ScoreCompleter(Completer):
+    """Completes by any multi-label estimator of this library, from the features alone.
+
+    Parameters
+    ----------
+    estimator : LabelGapClassifier
+        RMFL, Maxide, BMLPL, MLLCS, NeighborVote and others. Rows in which a label is unknown
+        do not teach it that label, so that its predictions there are honest ones.
+    """
+
+    def __init__(self, estimator: Any) -> None:
+        self.estimator = estimator
+
+    def fit(self, X: Any, labels: Labels, wanted: np.ndarray | None = None) -> Self:
+        self.estimator_ = clone(self.estimator).fit(X, labels)
+        self.wanted_ = np.arange(labels.n_labels) if wanted is None else np.asarray(wanted)
+        return self
+
+    def columns(self, X: Any, labels: Labels) -> Iterator[np.ndarray]:
+        probabilities = np.asarray(self.estimator_.predict_proba(X))
+        for label in self.wanted_:
+            yield probabilities[:, label]
+
+
+def cross_fitted(
+    completer: Completer, X: Any, labels: Labels, wanted: np.ndarray, folds: Iterable[np.ndarray]
+) -> Iterator[np.ndarray]:
+    """Columns in which no row had a part in what is said of it.
+
+    ``folds`` are the rows of each part.
+    """
+    parts = list(folds)
+    columns = []
+    for rows in parts:
+        others = np.setdiff1d(np.arange(labels.n_rows), rows, assume_unique=True)
+        fitted = clone(completer).fit(X[others], labels[others], wanted)
+        columns.append(fitted.columns(X[rows], labels[rows]))
+    for pieces in zip(*columns, strict=True):
+        column = np.empty(labels.n_rows)
+        for rows, piece in zip(parts, pieces, strict=True):
+            column[rows] = piece
+        yield column

@@ -1,0 +1,62 @@
+"""Positive-only labels: how often a relevant label is recorded at all.
+
+With g the chance that a label is recorded in a row and c that a relevant label is recorded,
+P(relevant) = g / c, so that g can nowhere exceed c: the rows in which a label is most surely
+recorded tell c from below. Where the recording rate is the same for all labels, those that are
+easy to predict tell it for the others.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy.optimize import brentq
+from scipy.special import expit, logit
+
+__all__ = ["recording_rate", "relevant_though_unrecorded"]
+
+_FEWEST = 30
+_MARGIN = 1.64
+_NEVER = 1e-9
+_FARTHEST = 30.0
+
+
+def recording_rate(chances: np.ndarray, recorded: np.ndarray) -> float:
+    """The largest share of recorded entries among those that are most surely recorded.
+
+    Over all numbers m of at least 30 entries with the largest g, the lower end of a one-sided 95%
+    interval (Wilson) of the share that is recorded among them; the largest of these. ``chances``
+    must not have been learned from the entries themselves.
+    """
+    if chances.size < _FEWEST or not recorded.any():
+        return 0.0
+    order = np.argsort(-chances, kind="stable")
+    hits = np.cumsum(recorded[order].astype(float))[_FEWEST - 1 :]
+    n = np.arange(_FEWEST, chances.size + 1, dtype=float)
+    share, z = hits / n, _MARGIN
+    centre = share + z**2 / (2 * n)
+    spread = z * np.sqrt(share * (1 - share) / n + z**2 / (4 * n**2))
+    return float(((centre - spread) / (1 + z**2 / n)).max())
+
+
+def relevant_though_unrecorded(g: np.ndarray, c: float, n_recorded: int) -> np.ndarray:
+    """P(relevant | not recorded) of the unrecorded entries of one label.
+
+    With p = g / c that is (1 - c) p / (1 - c p). Models of g know nothing of its ceiling c, and
+    what exceeds it has to be cut off; the log-odds of p are therefore shifted until as many
+    relevant entries are expected among the unrecorded as c says, (1 - c) / c for each recorded one.
+    """
+    if c >= 1 or not g.size:
+        return np.zeros_like(g)
+    log_odds = logit(np.clip(g / c, _NEVER, 1 - _NEVER))
+    wanted = min((1 - c) / c * n_recorded, (1 - 1e-6) * g.size)
+
+    def excess(shift: float) -> float:
+        return float(_unrecorded(expit(log_odds + shift), c).sum()) - wanted
+
+    if excess(-_FARTHEST) > 0 or excess(_FARTHEST) < 0:
+        return _unrecorded(expit(log_odds), c)
+    return _unrecorded(expit(log_odds + brentq(excess, -_FARTHEST, _FARTHEST)), c)
+
+
+def _unrecorded(p: np.ndarray, c: float) -> np.ndarray:
+    return (1 - c) * p / (1 - c * p)

@@ -1,0 +1,98 @@
+"""Classifiers and regressors fitted to labels that are known, or known in part."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy import sparse
+from sklearn.base import clone, is_regressor
+from sklearn.utils.validation import has_fit_parameter
+
+__all__ = ["SoftLabel", "fit_soft", "scores_of"]
+
+# a chance that far from 0 or 1 counts as certain: one row in place of two
+_CERTAIN = 0.01
+# copies of a known row where rows cannot be weighted
+_COPIES = 4
+
+
+class SoftLabel(NamedTuple):
+    """One label over some rows: chances of being relevant, and how much each row counts."""
+
+    rows: np.ndarray
+    chances: np.ndarray
+    weights: np.ndarray
+
+    @property
+    def is_constant(self) -> bool:
+        """Whether all rows that count are certain, and of one value."""
+        chances = _rounded(self.chances[self.weights > 0])
+        return bool((chances == 0).all() or (chances == 1).all())
+
+
+def fit_soft(estimator: Any, X: Any, label: SoftLabel) -> Any:
+    """A clone of the estimator, fitted to the chances.
+
+    A regressor takes them as targets. A classifier sees an uncertain row twice, as relevant with
+    the weight of its chance and as irrelevant with the rest; one that takes no weights sees it as
+    often as the weights say.
+    """
+    model = clone(estimator)
+    weighted = has_fit_parameter(model, "sample_weight")
+    if is_regressor(model):
+        part = X[label.rows]
+        if (label.weights == 1).all():
+            return model.fit(part, label.chances)
+        if weighted:
+            return model.fit(part, label.chances, sample_weight=label.weights)
+        copies = _repeats(label.weights)
+        return model.fit(_rows(X, label.rows, copies), np.repeat(label.chances, copies))
+    rows, values, weights = _both_ways(label)
+    if (weights == 1).all():
+        return model.fit(X[rows], values)
+    if weighted:
+        return model.fit(X[rows], values, sample_weight=weights)
+    copies = _repeats(weights)
+    return model.fit(_rows(X, rows, copies), np.repeat(values, copies))
+
+
+def scores_of(model: Any, X: Any) -> np.ndarray:
+    """Decision values, predictions of a regressor, or log-odds."""
+    if is_regressor(model):
+        return np.ravel(model.predict(X))
+    if hasattr(model, "decision_function"):
+        return np.ravel(model.decision_function(X))
+    chance = np.clip(model.predict_proba(X)[:, 1], 1e-12, 1 - 1e-12)
+    return np.log(chance / (1 - chance))
+
+
+def _both_ways(label: SoftLabel) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Rows, values of 0 and 1 and weights: known rows first, in their order."""
+    chances = _rounded(label.chances)
+    certain = (chances == 0) | (chances == 1)
+    unsure = ~certain
+    rows = np.concatenate([label.rows[certain], label.rows[unsure], label.rows[unsure]])
+    n_unsure = int(unsure.sum())
+    values = np.concatenate([chances[certain], np.ones(n_unsure), np.zeros(n_unsure)])
+    shares = label.weights[unsure]
+    weights = np.concatenate(
+        [label.weights[certain], shares * chances[unsure], shares * (1 - chances[unsure])]
+    )
+    kept = weights > 0
+    return rows[kept], values[kept].astype(np.intp), weights[kept]
+
+
+def _rounded(chances: np.ndarray) -> np.ndarray:
+    """Nearly certain chances as certain ones."""
+    chances = np.where(chances < _CERTAIN, 0.0, chances)
+    return np.where(chances > 1 - _CERTAIN, 1.0, chances)
+
+
+def _repeats(weights: np.ndarray) -> np.ndarray:
+    return np.rint(_COPIES * weights).astype(np.intp)
+
+
+def _rows(X: Any, rows: np.ndarray, copies: np.ndarray) -> Any:
+    chosen = X[np.repeat(rows, copies)]
+    return sparse.csr_array(chosen) if sparse.issparse(X) else chosen

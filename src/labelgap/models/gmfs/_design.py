@@ -1,0 +1,98 @@
+"""Products with standardised features that never touch the stored ones.
+
+Features enter as (x - mean) / scale with a column of ones behind them, so that variances of
+weights mean the same for every feature. A sparse matrix stays as it is: the products with W take
+W / scale and correct for the mean by one row.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy import sparse
+
+from labelgap.kernels.products import Features, squared_transposed_times, times, transposed_times
+
+
+class FeatureSums(NamedTuple):
+    """Sums over rows before a fit: rows, features and their squares."""
+
+    n_rows: float
+    total: np.ndarray
+    squares: np.ndarray
+
+
+def feature_sums(block: tuple[Any, Any], local: Any, argument: np.ndarray) -> FeatureSums:
+    """Around a rough centre (zero for sparse features), for :meth:`labelgap.fitting.Rows.total`."""
+    X = block[0]
+    if sparse.issparse(X):
+        squared = X.copy()
+        squared.data = np.square(squared.data, dtype=np.float64)
+        sums = (np.asarray(part.sum(axis=0), dtype=np.float64).ravel() for part in (X, squared))
+        return FeatureSums(float(X.shape[0]), *sums)
+    off = X.astype(np.float64) - argument
+    return FeatureSums(float(X.shape[0]), off.sum(axis=0), np.square(off).sum(axis=0))
+
+
+class Design(NamedTuple):
+    """Mean and scale of every feature, (n_features,) each."""
+
+    mean: np.ndarray
+    scale: np.ndarray
+
+    @classmethod
+    def of(cls, sums: FeatureSums, centre: np.ndarray, *, standardise: bool) -> Design:
+        """A feature that never varies has the scale one, and is zero once it is centred."""
+        off = sums.total / sums.n_rows
+        spread = np.sqrt(np.maximum(sums.squares / sums.n_rows - off**2, 0.0))
+        mean = centre + off
+        noise = 1e-6 * np.maximum(np.abs(mean), np.sqrt(sums.squares / sums.n_rows))
+        constant = spread <= noise
+        scale = np.where(constant, 1.0, spread) if standardise else np.ones_like(spread)
+        return cls(mean, scale)
+
+    def linear(self, features: Features, weights: np.ndarray) -> np.ndarray:
+        """Standardised X times W, plus the intercept in the last row of the weights."""
+        scaled = weights[:-1] / self.scale.astype(weights.dtype)[:, None]
+        offset = weights[-1] - (self.mean @ scaled).astype(weights.dtype)
+        return times(features, scaled) + offset
+
+    def transposed(self, features: Features, G: np.ndarray) -> np.ndarray:
+        """Standardised X' times G, and the column sums of G below it."""
+        total = G.sum(axis=0)
+        product = transposed_times(features, G) - np.outer(self.mean, total).astype(G.dtype)
+        return np.vstack([product / self.scale.astype(G.dtype)[:, None], total])
+
+    def squares(self, features: Features, weights: np.ndarray | None = None) -> np.ndarray:
+        """The diagonal of standardised X' diag(weights) X, the intercept's last."""
+        ones = np.ones((features.shape[0], 1), dtype=features.dtype)
+        column = ones if weights is None else weights[:, None].astype(features.dtype)
+        total = float(column.sum(dtype=np.float64))
+        second = squared_transposed_times(features, column)[:, 0].astype(np.float64)
+        first = transposed_times(features, column)[:, 0].astype(np.float64)
+        around = second - 2 * self.mean * first + total * self.mean**2
+        return np.append(np.maximum(around, 0) / self.scale**2, total)
+
+    def gram(self, features: Features) -> np.ndarray:
+        """Standardised X'X with the intercept, dense."""
+        X = features.rows
+        d = X.shape[1]
+        inner = X.T @ X
+        inner = inner.toarray() if sparse.issparse(inner) else inner
+        sums = np.asarray(X.sum(axis=0), dtype=np.float64).ravel()
+        out = np.empty((d + 1, d + 1))
+        cross = np.outer(self.mean, sums)
+        centred = inner - cross - cross.T + X.shape[0] * np.outer(self.mean, self.mean)
+        out[:d, :d] = centred / np.outer(self.scale, self.scale)
+        out[d, :d] = out[:d, d] = (sums - X.shape[0] * self.mean) / self.scale
+        out[d, d] = X.shape[0]
+        return out
+
+    def standardised(self, X: Any) -> Any:
+        """Dense features as they enter."""
+        return (X - self.mean.astype(X.dtype)) / self.scale.astype(X.dtype)
+
+    def nothing(self) -> Design:
+        """For features that are standardised already."""
+        return Design(np.zeros_like(self.mean), np.ones_like(self.scale))

@@ -1,0 +1,56 @@
+"""Blocks of the model, and how features enter."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from labelgap.fitting import LocalRows, open_rows, row_slices
+from labelgap.kernels.products import prepare_features
+from labelgap.labels import Labels
+from labelgap.models.gmfs._design import Design, feature_sums
+from labelgap.models.gmfs._rows import Block
+
+# a handful of arrays of this size are held for a block
+_BLOCK_CELLS = 2**22
+
+
+def default_block_rows(n_labels: int) -> int:
+    """Rows whose entries fit the memory of one block."""
+    return max(256, _BLOCK_CELLS // max(n_labels, 1))
+
+
+def find_design(source: Any, *, standardise: bool) -> Design:
+    """Means and scales over all rows; around the first rows' mean, where that is cheap."""
+    X = source[0][0]
+    is_sparse = sparse.issparse(X)
+    centre = np.zeros(X.shape[1]) if is_sparse else X[:100].mean(axis=0, dtype=np.float64)
+    sums = open_rows(source).total(feature_sums, centre)
+    return Design.of(sums, centre, standardise=standardise)
+
+
+def prepare_block(design: Design, dtype: np.dtype, start: int, X: Any, labels: Labels) -> Block:
+    """Features ready for products: dense ones standardised, sparse ones as they are."""
+    if not sparse.issparse(X):
+        X = design.standardised(X.astype(np.float64, copy=False))
+    features = prepare_features(X.astype(dtype, copy=False))
+    return Block(slice(start, start + X.shape[0]), features, labels)
+
+
+def block_maker(design: Design, dtype: np.dtype) -> Any:
+    """:func:`prepare_block` with everything but the rows settled."""
+    return partial(prepare_block, design, dtype)
+
+
+def prepared_rows(X: Any, labels: Labels, block_rows: int, make: Any) -> LocalRows:
+    """All rows in blocks that know where they stand."""
+    parts = row_slices(X.shape[0], block_rows)
+    return LocalRows([make(part.start, X[part], labels[part]) for part in parts])
+
+
+def inner_design(design: Design, X: Any) -> Design:
+    """What products still have to do: nothing for features that were standardised."""
+    return design if sparse.issparse(X) else design.nothing()

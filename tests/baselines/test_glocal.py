@@ -1,0 +1,147 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy import sparse
+from scipy.optimize import approx_fprime
+
+from labelgap import Labels
+from labelgap.baselines import GLOCAL
+from labelgap.baselines import _glocal_steps as steps
+from labelgap.fitting import FitWarning
+from labelgap.kernels.products import prepare_features
+
+WEIGHTS = steps.Weights(0.7, 0.3, 0.2, 0.4, 0.5, 0.6)
+
+
+def made(rng, n=30, d=4, n_labels=5, k=3, width=2, n_groups=2, form=np.array):
+    X = rng.normal(size=(n, d))
+    observed = rng.random((n, n_labels)) < 0.7
+    signed = np.where(observed, rng.choice([-1.0, 1.0], size=(n, n_labels)), 0.0)
+    groups = rng.integers(n_groups, size=n)
+    problem = steps.Problem(prepare_features(form(X)), signed, observed, groups, n_groups, WEIGHTS)
+    Z = rng.normal(size=(n_groups, n_labels, width))
+    Z /= np.linalg.norm(Z, axis=-1, keepdims=True)
+    sizes = ((n, k), (n_labels, k), (d, k))
+    return X, problem, steps.Place(*(rng.normal(size=size) for size in sizes), Z)
+
+
+def written_down(X, problem, place):
+    """Term by term."""
+    (V, U, W, Z), w = place, problem.weights
+    squares = [
+        np.square(problem.observed * (problem.signed - V @ U.T)).sum(),
+        w.regression * np.square(V - X @ W).sum(),
+        w.rows * np.square(V).sum() + w.labels * np.square(U).sum(),
+        w.features * np.square(W).sum(),
+    ]
+    for g in range(problem.n_groups):
+        rows = problem.groups == g
+        scores = X @ W @ U.T
+        correlation = Z[g] @ Z[g].T
+        squares.append(w.total * rows.mean() * np.trace(scores @ correlation @ scores.T))
+        squares.append(w.local * np.trace(scores[rows] @ correlation @ scores[rows].T))
+    return sum(squares) / 2
+
+
+@pytest.mark.parametrize("form", [np.array, sparse.csr_array])
+def test_the_objective_and_its_slopes(rng, form):
+    X, problem, place = made(rng, form=form)
+    expected = written_down(X, problem, place)
+    assert steps.objective(problem, place) == pytest.approx(expected, rel=1e-12)
+    slopes = {
+        "V": steps.row_slope,
+        "U": steps.label_slope,
+        "W": steps.feature_slope,
+        "Z": steps.direction_slope,
+    }
+    for name, slope in slopes.items():
+        block = getattr(place, name)
+
+        def value(x, name=name, shape=block.shape):
+            return written_down(X, problem, place._replace(**{name: x.reshape(shape)}))
+
+        numeric = approx_fprime(block.ravel(), value, 1e-6).reshape(block.shape)
+        np.testing.assert_allclose(slope(problem, place), numeric, atol=2e-3)
+
+
+@pytest.mark.parametrize("form", [np.array, sparse.csr_array])
+def test_every_step_is_the_best_of_its_block(rng, form):
+    _, problem, place = made(rng, form=form)
+    for step, slope in [
+        (steps.row_step, steps.row_slope),
+        (steps.label_step, steps.label_slope),
+        (steps.feature_step, steps.feature_slope),
+    ]:
+        moved = step(problem, place)
+        np.testing.assert_allclose(slope(problem, moved), 0, atol=1e-8)
+        assert steps.objective(problem, moved) < steps.objective(problem, place)
+    turned = steps.direction_step(problem, place)
+    assert steps.objective(problem, turned) < steps.objective(problem, place)
+    np.testing.assert_allclose(np.linalg.norm(turned.Z, axis=-1), 1, atol=1e-12)
+
+
+def labelled(rng, n=80, d=6, n_labels=5):
+    X = rng.normal(size=(n, d))
+    scores = X @ rng.normal(size=(d, 2)) @ rng.normal(size=(2, n_labels))
+    return X, (scores > 0).astype(float)
+
+
+@pytest.mark.parametrize("form", [np.array, sparse.csr_array])
+@pytest.mark.parametrize("intercept", [True, False])
+def test_the_trace_never_rises_and_scores_are_products(rng, form, intercept):
+    X, Y = labelled(rng)
+    Y[rng.random(Y.shape) < 0.3] = np.nan
+    model = GLOCAL(3, 3, intercept=intercept, max_iter=20, tol=0.0, random_state=0).fit(form(X), Y)
+    assert (np.diff(model.trace_.objective) <= 1e-10).all()
+    design = np.column_stack([X, np.ones(len(X))]) if intercept else X
+    scores = design @ model.feature_map_ @ model.label_factors_.T
+    decided = model.slope_ * scores + model.level_
+    np.testing.assert_allclose(model.decision_function(form(X)), decided, atol=1e-10)
+    assert model.label_directions_.shape == (3, 5, 3)
+
+
+@pytest.mark.parametrize("sign", [1, -1])
+def test_directions_say_which_labels_go_together(rng, sign):
+    """Of two labels that are the same, or opposites, they are opposites, or the same."""
+    X, Y = labelled(rng)
+    Y = Y[:, :1] if sign == 1 else np.hstack([Y[:, :1], 1 - Y[:, :1]])
+    Y = np.hstack([Y, Y])[:, :2]
+    model = GLOCAL(2, 1, max_iter=5, tol=0.0, random_state=0).fit(X, Y)
+    Z = model.label_directions_[0]
+    assert Z[0] @ Z[1] == pytest.approx(-sign)
+
+
+def test_groups_may_be_given_and_are_checked(rng):
+    X, Y = labelled(rng)
+    groups = (X[:, 0] > 0).astype(int)
+    model = GLOCAL(2, groups=groups, max_iter=2, tol=0.0, random_state=0).fit(X, Y)
+    np.testing.assert_array_equal(model.groups_, groups)
+    assert len(model.label_directions_) == 2
+    for bad, message in [(groups[:5], "shape"), (groups - 1, "from 0"), (groups * 0.5, "integers")]:
+        with pytest.raises(ValueError, match=message):
+            GLOCAL(2, groups=bad).fit(X, Y)
+
+
+def test_starts_are_checked(rng):
+    X, Y = labelled(rng)
+    V, U, Z = np.ones((80, 2)), np.ones((5, 2)), np.ones((1, 5, 2))
+    for bad, message in [
+        ((V, U), "2 parts"),
+        ((V[:3], U, Z), "init V has the shape"),
+        ((V, U * np.nan, Z), "init U has values"),
+        ((V, U, Z * 0), "row of zeros"),
+    ]:
+        with pytest.raises(ValueError, match=message):
+            GLOCAL(2, 1, init=bad).fit(X, Y)
+
+
+def test_says_when_it_has_not_converged_and_when_there_is_nothing_to_learn(rng):
+    X, Y = labelled(rng)
+    with pytest.warns(FitWarning, match="max_iter=2"):
+        GLOCAL(2, 2, start_iter=0, max_iter=2, tol=1e-12, random_state=0).fit(X, Y)
+    with (
+        pytest.warns(match="no observed entry"),
+        pytest.raises(ValueError, match="no observed entry at all"),
+    ):
+        GLOCAL().fit(X, Labels.from_dense(np.full(Y.shape, np.nan)))

@@ -1,0 +1,228 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy import sparse
+from sklearn.linear_model import Lasso
+
+from labelgap import Labels
+from labelgap.baselines import IMSF, _imsf
+from labelgap.views import from_blocks
+
+
+def incomplete(rng, n=120, noise=0.3):
+    """Two views, of which one third of the rows lack the first and one third the second."""
+    a, b = rng.normal(size=(n, 5)), rng.normal(size=(n, 4))
+    score = np.column_stack([a[:, 0] + b[:, 0], a[:, 1] - b[:, 1], b[:, 2] + 0.3 * a[:, 2]])
+    Y = (score + noise * rng.normal(size=score.shape) > 0).astype(float)
+    kind = np.arange(n) % 3
+    X, groups = from_blocks({"a": a, "b": b}, {"a": kind != 1, "b": kind != 2})
+    return X, groups, Y
+
+
+def standardised(X):
+    return (X - X.mean(axis=0)) / X.std(axis=0, ddof=1)
+
+
+def test_with_one_pattern_and_least_squares_it_is_the_lasso(rng):
+    X = rng.normal(size=(80, 6))
+    Y = (X[:, :2] + 0.5 * rng.normal(size=(80, 2)) > 0.2).astype(float)
+    model = IMSF(None, 0.2, loss="squared", max_iter=1000, tol=0.0).fit(X, Y)
+    A = standardised(X)
+    for j in range(2):
+        y = 2 * Y[:, j] - 1
+        weight = 0.2 * np.abs(A.T @ y).max()
+        lasso = Lasso(weight / 80, fit_intercept=False, tol=1e-12, max_iter=10000).fit(A, y)
+        np.testing.assert_allclose(model.coef_[0, :, j], lasso.coef_, atol=1e-8)
+
+
+@pytest.mark.parametrize("loss", ["squared", "logistic"])
+def test_every_label_alone_is_as_all_together(rng, loss):
+    X, groups, Y = incomplete(rng)
+    Y[rng.random(Y.shape) < 0.2] = np.nan
+    together = IMSF(groups, loss=loss, max_iter=1000, tol=0.0).fit(X, Y)
+    for j in range(3):
+        alone = IMSF(groups, loss=loss, max_iter=1000, tol=0.0).fit(X, Y[:, [j]])
+        np.testing.assert_allclose(together.coef_[:, :, j], alone.coef_[:, :, 0], atol=1e-6)
+
+
+@pytest.mark.parametrize("loss", ["squared", "logistic"])
+def test_the_solution_has_a_certificate(rng, loss):
+    """The gradient of a feature that is used points against its weights, with length lambda."""
+    X, groups, Y = incomplete(rng)
+    Y[rng.random(Y.shape) < 0.2] = np.nan
+    model = IMSF(groups, 0.3, loss=loss, max_iter=4000, tol=0.0).fit(X, Y)
+    values, there = _imsf.dense_views(X, model.groups_)
+    pattern_of = np.array([np.flatnonzero((model.patterns_ == t).all(axis=1))[0] for t in there])
+    columns = [model._columns(p) for p in model.patterns_]
+    problem = _imsf.read_problem(model.scaling_.filled(values), 2 * Y - 1, pattern_of, columns)
+    smooth = getattr(_imsf, f"{loss}_loss")(problem)
+    start = _imsf.first_state(problem, with_intercepts=loss == "logistic")
+    weights = 0.3 * _imsf.largest_weights(smooth, start)
+    state = np.concatenate([model.coef_, model.intercept_[:, None]], axis=1)
+    gradient = smooth.at(state).gradient
+    lengths, norms = _imsf.feature_norms(gradient), _imsf.feature_norms(state)
+    assert (lengths <= weights * (1 + 1e-6)).all()
+    used = norms > 0
+    assert 0 < used.sum() < used.size
+    scaled = np.divide(state[:, :-1], norms, out=np.zeros_like(state[:, :-1]), where=used)
+    np.testing.assert_allclose(
+        np.where(used, gradient[:, :-1], 0), -weights * scaled, atol=1e-6 * weights.max()
+    )
+    np.testing.assert_allclose(gradient[:, -1], 0, atol=1e-6)
+
+
+@pytest.mark.parametrize("loss", ["squared", "logistic"])
+def test_gradient(rng, loss):
+    X, _, Y = incomplete(rng, n=30)
+    Y[rng.random(Y.shape) < 0.3] = np.nan
+    values = np.nan_to_num(X)
+    kinds = np.arange(30) % 3
+    columns = [np.arange(9), np.arange(5, 9), np.arange(5)]
+    problem = _imsf.read_problem(values, 2 * Y - 1, kinds, columns)
+    smooth = getattr(_imsf, f"{loss}_loss")(problem)
+    at, direction = rng.normal(size=(2, *problem.shape))
+    if loss == "squared":
+        at[:, -1] = direction[:, -1] = 0
+    h = 1e-6
+    slope = (smooth.at(at + h * direction).value - smooth.at(at - h * direction).value) / (2 * h)
+    assert np.vdot(smooth.at(at).gradient, direction) == pytest.approx(slope, rel=1e-6)
+
+
+@pytest.mark.parametrize("loss", ["squared", "logistic"])
+def test_from_the_largest_weight_on_no_feature_is_used(rng, loss):
+    X, groups, Y = incomplete(rng)
+    none = IMSF(groups, 1.0001, loss=loss, max_iter=50, tol=0.0).fit(X, Y)
+    assert (none.coef_ == 0).all()
+    some = IMSF(groups, 0.95, loss=loss, max_iter=500, tol=0.0).fit(X, Y)
+    assert (np.abs(some.coef_).max(axis=(0, 1)) > 0).all()
+    if loss == "logistic":
+        shares = [Y[np.arange(120) % 3 == kind].mean(axis=0) for kind in (0, 1, 2)]
+        found = none.predict_proba(X)
+        for kind in range(3):
+            np.testing.assert_allclose(found[kind], shares[kind], atol=1e-6)
+
+
+def test_a_feature_is_used_in_all_patterns_or_in_none(rng):
+    X, groups, Y = incomplete(rng)
+    model = IMSF(groups, 0.4, max_iter=2000, tol=0.0).fit(X, Y)
+    used = model.coef_ != 0
+    has = np.array([np.isin(np.arange(9), model._columns(p)) for p in model.patterns_])
+    for f in range(9):
+        for j in range(3):
+            assert len(set(used[has[:, f], f, j])) == 1
+    assert not used[~has].any()
+    assert used.any()
+    assert not used.all(axis=0).all()
+
+
+def test_the_trace_is_the_objective_and_never_increases(rng):
+    X, groups, Y = incomplete(rng)
+    model = IMSF(groups, 0.2, loss="squared", max_iter=40, tol=0.0).fit(X, Y)
+    assert (np.diff(model.trace_.objective) <= 0).all()
+    A = np.nan_to_num(model.scaling_.scaled(X))
+    there = ~np.isnan(X[:, [0, 5]])
+    total, cross = 0.0, np.zeros((len(model.patterns_), 9, 3))
+    for p, pattern in enumerate(model.patterns_):
+        rows = (there == pattern).all(axis=1)
+        y = 2 * Y[rows] - 1
+        total += 0.5 * np.square(A[rows] @ model.coef_[p] - y).sum()
+        cross[p] = A[rows].T @ y
+    weights = 0.2 * np.linalg.norm(cross, axis=0).max(axis=0)
+    total += (weights * np.linalg.norm(model.coef_, axis=0)).sum()
+    assert model.trace_.objective[-1] == pytest.approx(total)
+
+
+def test_unknown_labels_are_left_out_or_irrelevant(rng):
+    X, groups, Y = incomplete(rng)
+    hidden = rng.random(Y.shape) < 0.3
+    gaps = np.where(hidden, np.nan, Y)
+    negative = IMSF(groups, unknown="negative", max_iter=30, tol=0.0).fit(X, gaps)
+    filled = IMSF(groups, max_iter=30, tol=0.0).fit(X, np.where(hidden, 0.0, Y))
+    np.testing.assert_array_equal(negative.coef_, filled.coef_)
+    one = np.where(hidden[:, :1], np.nan, Y[:, :1])
+    seen = ~hidden[:, 0]
+    skipped = IMSF(groups, max_iter=500, tol=0.0).fit(X, one)
+    rows = IMSF(groups, max_iter=500, tol=0.0)
+    rows.fit(X[seen], Y[seen][:, :1])
+    # features are standardised over all rows that have them
+    assert np.corrcoef(skipped.coef_.ravel(), rows.coef_.ravel())[0, 1] > 0.99
+
+
+def test_patterns_that_did_not_occur(rng):
+    X, groups, Y = incomplete(rng)
+    both = ~np.isnan(X).any(axis=1)
+    only_b = np.isnan(X[:, 0])
+    model = IMSF(groups, max_iter=200, tol=0.0).fit(X[both | only_b], Y[both | only_b])
+    scaled = model.scaling_.filled(X)
+    only_a = np.isnan(X[:, 5])
+    whole = np.flatnonzero(model.patterns_.all(axis=1))[0]
+    # no pattern has just the first view: the model of both, with the second at its mean
+    expected = scaled[only_a] @ model.coef_[whole] + model.intercept_[whole]
+    np.testing.assert_allclose(model.decision_function(X[only_a]), expected)
+    parts = IMSF(groups, max_iter=200, tol=0.0).fit(X[~both], Y[~both])
+    # both views, but no such pattern: the widest of those it has all views for
+    first = np.flatnonzero(parts.patterns_[:, 0])[0]
+    expected = parts.scaling_.filled(X[both]) @ parts.coef_[first] + parts.intercept_[first]
+    np.testing.assert_allclose(parts.decision_function(X[both]), expected)
+
+
+def test_a_label_of_one_kind_in_a_pattern_is_taken_from_another(rng):
+    X, groups, Y = incomplete(rng)
+    both = ~np.isnan(X).any(axis=1)
+    Y[both, 0] = 1.0
+    Y[:, 1] = 0.0
+    model = IMSF(groups, max_iter=200, tol=0.0).fit(X, Y)
+    whole = np.flatnonzero(model.patterns_.all(axis=1))[0]
+    assert not model.modelled_[whole, 0]
+    assert not model.modelled_[:, 1].any()
+    scores = model.decision_function(X[both])
+    first = np.flatnonzero((model.patterns_ == [True, False]).all(axis=1))[0]
+    expected = model.scaling_.filled(X[both]) @ model.coef_[first] + model.intercept_[first]
+    np.testing.assert_allclose(scores[:, 0], expected[:, 0])
+    np.testing.assert_allclose(scores[:, 1], model.prior_[1])
+    assert model.prior_[1] < -2
+
+
+def test_planted_features_are_found_and_labels_predicted(rng):
+    X, groups, Y = incomplete(rng, n=600, noise=0.1)
+    model = IMSF(groups, 0.2).fit(X[:450], Y[:450])
+    assert set(np.flatnonzero(np.abs(model.coef_[:, :, 0]).max(axis=0) > 0.3)) == {0, 5}
+    both = np.arange(450, 600) % 3 == 0
+    assert (model.predict(X[450:])[both] == Y[450:][both]).mean() > 0.93
+    # half of the score is out of sight where a view is absent
+    assert (model.predict(X[450:])[~both] == Y[450:][~both]).mean() > 0.7
+
+
+def test_sparse_views_and_missing_values(rng):
+    X, groups, Y = incomplete(rng)
+    X[0, 1] = np.nan
+    blocks = {name: X[:, view] for name, view in groups.items()}
+    there = {name: ~np.isnan(block).all(axis=1) for name, block in blocks.items()}
+    blocks = {
+        name: sparse.csr_array(np.where(there[name][:, None], b, 0)) for name, b in blocks.items()
+    }
+    marked, _ = from_blocks(blocks, there)
+    dense = IMSF(groups, max_iter=20, tol=0.0).fit(X, Y)
+    marked_fit = IMSF(groups, max_iter=20, tol=0.0).fit(marked, Y)
+    np.testing.assert_allclose(dense.coef_, marked_fit.coef_, atol=1e-12)
+    np.testing.assert_allclose(
+        dense.decision_function(X), marked_fit.decision_function(marked), atol=1e-12
+    )
+    filled = X.copy()
+    filled[0, 1] = np.nanmean(X[:, 1])
+    np.testing.assert_allclose(
+        dense.decision_function(X[:1]), dense.decision_function(filled[:1]), atol=1e-12
+    )
+
+
+def test_bad_input(rng):
+    X, groups, Y = incomplete(rng)
+    with (
+        pytest.warns(match="no observed entry"),
+        pytest.raises(ValueError, match="no observed entry at all"),
+    ):
+        IMSF(groups).fit(X, Labels.from_dense(np.full((120, 3), np.nan)))
+    X[3] = np.nan
+    with pytest.raises(ValueError, match="row 3 has no view"):
+        IMSF(groups).fit(X, Y)

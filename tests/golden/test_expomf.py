@@ -1,0 +1,91 @@
+"""ExpoMF against its authors' code, whose normal density has its constant upside down."""
+
+from __future__ import annotations
+
+import json
+import re
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+from labelgap import State
+from labelgap.baselines import ExpoMF, _expomf
+
+
+@pytest.fixture(scope="module")
+def golden(golden_dir):
+    about = json.loads((golden_dir / "expomf.json").read_text(encoding="utf-8"))
+    with np.load(golden_dir / "expomf.npz") as arrays:
+        return {"about": about, **arrays}
+
+
+def estimator(golden, n):
+    given = golden["about"]["hyper_parameters"]
+    return ExpoMF(
+        given["K"],
+        lambda_u=given["lambda_theta"],
+        lambda_v=given["lambda_beta"],
+        precision=given["lambda_y"],
+        a=given["a"],
+        b=given["b"],
+        first_rate=given["init_mu"],
+        init=(golden["theta_init"], golden["beta_init"]),
+        max_iter=n,
+        tol=0.0,
+    )
+
+
+def fitted(golden, n):
+    # the reference reads labels alone
+    X = np.zeros((len(golden["Y_input"]), 1))
+    return estimator(golden, n).fit(X, golden["Y_input"])
+
+
+def n_iterations(golden, name):
+    if name != "conv":
+        return int(name.removeprefix("it"))
+    return int(re.search(r"conv: (\d+) iterations", golden["about"]["iterations"]).group(1))
+
+
+def reference_density(error, precision):
+    """The fault, and the small number that the reference adds to every density."""
+    density = np.sqrt(precision / 2 * np.pi) * np.exp(-precision * error**2 / 2)
+    return np.log(density + 1e-8)
+
+
+def reference_point(golden, name):
+    return _expomf._Point(*(golden[f"{name}_{part}"] for part in ("theta", "beta", "mu")))
+
+
+def states_of(golden):
+    """Every zero is ambiguous."""
+    return np.where(golden["Y_input"] == 1, State.RELEVANT, State.AMBIGUOUS)
+
+
+@pytest.mark.parametrize("name", ["it1", "it2", "it5", "it50", "conv"])
+def test_with_the_density_of_the_reference(golden, name, monkeypatch):
+    monkeypatch.setattr(_expomf, "_log_density", reference_density)
+    tolerances = golden["about"]["tolerance"]
+    tolerance = tolerances.get(name, tolerances["it50"])
+    model = fitted(golden, n_iterations(golden, name))
+    for found, part in (
+        (model.row_factors_, "theta"),
+        (model.label_factors_, "beta"),
+        (model.look_rates_, "mu"),
+    ):
+        np.testing.assert_allclose(found, golden[f"{name}_{part}"], rtol=0, atol=tolerance)
+    if f"{name}_exposure" in golden:
+        point = _expomf._Point(model.row_factors_, model.label_factors_, model.look_rates_)
+        exposure = model._exposure(point, states_of(golden))
+        np.testing.assert_allclose(exposure, golden[f"{name}_exposure"], rtol=0, atol=tolerance)
+
+
+def test_the_right_density_reaches_a_higher_objective(golden):
+    theirs, states = reference_point(golden, "conv"), states_of(golden)
+    model = estimator(golden, 1)
+    reached = model._objective(theirs, states)
+    # their end is no stationary point: EM goes on from there
+    onwards = model._iterate(theirs, states, sparse.csr_array(golden["Y_input"], dtype=float))
+    assert model._objective(onwards, states) > reached + 1e-6
+    assert fitted(golden, n_iterations(golden, "it50")).trace_.objective[-1] > reached

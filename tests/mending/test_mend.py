@@ -1,0 +1,177 @@
+"""The user's classifier on completed labels."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy import sparse
+from sklearn.ensemble import RandomForestClassifier
+from sklearn.linear_model import LogisticRegression, Ridge
+from sklearn.neighbors import KNeighborsClassifier
+from sklearn.svm import LinearSVC
+
+from labelgap import BinaryRelevance, LabelPrior, Labels, metrics
+from labelgap.labels import LabelWarning
+from labelgap.mending import Completer, LabelwiseCompleter, Mend, ScoreCompleter
+from labelgap.mending._thresholds import expected_f1_threshold
+
+
+def generate(n_rows, seed=0, n_labels=6):
+    """Labels share a factor that features tell in part."""
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n_rows, 5))
+    factor = X[:, 0] + 1.5 * rng.normal(size=n_rows)
+    loads = np.linspace(1.5, 3, n_labels)
+    noise = 0.5 * rng.normal(size=(n_rows, n_labels))
+    Y = (factor[:, None] * loads + X[:, 1:2] + noise > 1).astype(float)
+    return X, Y
+
+
+def with_gaps(Y, share, seed=1):
+    return np.where(np.random.default_rng(seed).random(Y.shape) < share, np.nan, Y)
+
+
+@pytest.mark.parametrize(
+    "estimator", [None, KNeighborsClassifier(3), RandomForestClassifier(5, random_state=0)]
+)
+def test_without_gaps_it_is_the_plain_classifier(estimator):
+    X, Y = generate(120)
+    mend = Mend(estimator).fit(X, Y)
+    plain = BinaryRelevance(estimator).fit(X, Y)
+    np.testing.assert_allclose(mend.predict_proba(X), plain.predict_proba(X), atol=1e-12)
+    assert mend.verdict_ is None
+    assert mend.completed_.chances.nnz == 0
+
+
+def test_it_learns_more_from_the_same_labels():
+    X, Y = generate(300)
+    X_test, Y_test = generate(4000, seed=5)
+    gains = []
+    for seed in range(5):
+        seen = with_gaps(Y, 0.6, seed)
+        losses = [
+            metrics.log_loss(Y_test, one.fit(X, seen).predict_proba(X_test))
+            for one in (BinaryRelevance(), Mend())
+        ]
+        gains.append(losses[0] - losses[1])
+    assert np.mean(gains) > 0
+    assert np.sum(np.array(gains) > 0) >= 4
+
+
+class Wrong(Completer):
+    """Says the opposite of what is."""
+
+    def fit(self, X, labels, wanted=None):
+        self.inner_ = LabelwiseCompleter().fit(X, labels, wanted)
+        return self
+
+    def columns(self, X, labels):
+        for column in self.inner_.columns(X, labels):
+            yield 1 - column
+
+
+def test_a_completion_that_misleads_is_not_used():
+    X, Y = generate(300)
+    seen = with_gaps(Y, 0.5)
+    mend = Mend(completer=Wrong()).fit(X, seen)
+    assert mend.verdict_.plan.weight == 0
+    assert not mend.completed_.weights.any()
+    plain = BinaryRelevance().fit(X, seen)
+    np.testing.assert_allclose(mend.predict_proba(X), plain.predict_proba(X), atol=1e-12)
+
+
+def test_what_was_completed():
+    X, Y = generate(400)
+    seen = with_gaps(Y, 0.5)
+    mend = Mend().fit(X, seen)
+    chances, weights = mend.completed_
+    assert weights.any()
+    filled = chances.toarray()
+    assert not filled[~np.isnan(seen)].any()
+    hidden = np.isnan(seen) & (weights > 0)
+    assert metrics.auc(np.where(hidden, Y, np.nan), filled, average="micro") > 0.9
+    names = BinaryRelevance().fit(X, seen).predict_proba(X)
+    assert metrics.auc(np.where(hidden, Y, np.nan), names, average="micro") < 0.9
+
+
+def test_positive_only_labels_give_probabilities_of_relevance():
+    X, Y = generate(2000)
+    X_test, Y_test = generate(2000, seed=5)
+    recorded = Y * (np.random.default_rng(2).random(Y.shape) < 0.6)
+    plain = BinaryRelevance().fit(X, recorded)
+    mend = Mend(zeros="ambiguous").fit(X, recorded)
+    assert 0.5 < mend.recorded_ < 0.8
+    scores = [metrics.log_loss(Y_test, one.predict_proba(X_test)) for one in (plain, mend)]
+    assert scores[1] < scores[0] - 0.02
+    told = Mend(zeros="ambiguous", recorded=0.6).fit(X, recorded)
+    assert told.recorded_ == 0.6
+    means = [abs(one.predict_proba(X_test).mean() - Y_test.mean()) for one in (plain, told)]
+    assert means[1] < means[0] / 3
+
+
+@pytest.mark.parametrize("classifier", [Ridge(), LinearSVC(), KNeighborsClassifier(5)])
+def test_any_classifier_or_regressor(classifier):
+    X, Y = generate(200)
+    seen = with_gaps(Y, 0.4)
+    mend = Mend(classifier).fit(X, seen)
+    probabilities = mend.predict_proba(X)
+    assert ((probabilities >= 0) & (probabilities <= 1)).all()
+    assert metrics.auc(Y, probabilities, average="macro") > 0.75
+    complete = Mend(classifier).fit(X, Y).predict_proba(X)
+    assert metrics.auc(Y, complete, average="macro") > 0.75
+
+
+def test_any_estimator_as_completer():
+    X, Y = generate(150)
+    mend = Mend(completer=ScoreCompleter(LabelPrior())).fit(X, with_gaps(Y, 0.4))
+    assert mend.predict_proba(X).shape == Y.shape
+
+
+def test_sparse_features_and_labels():
+    X, Y = generate(150)
+    labels = Labels.from_dense(with_gaps(Y, 0.4))
+    dense = Mend(LogisticRegression(tol=1e-8)).fit(X, labels).predict_proba(X)
+    S = sparse.csr_array(X)
+    found = Mend(LogisticRegression(tol=1e-8)).fit(S, labels).predict_proba(S)
+    np.testing.assert_allclose(found, dense, atol=1e-4)
+
+
+def test_a_column_of_unknowns_is_named():
+    X, Y = generate(100)
+    seen = with_gaps(Y, 0.3)
+    seen[:, 2] = np.nan
+    with pytest.warns(LabelWarning, match="label 2 has no observed entry"):
+        mend = Mend().fit(X, seen)
+    assert np.ptp(mend.predict_proba(X)[:, 2]) == 0
+
+
+def test_hardly_anything_known():
+    X, Y = generate(30)
+    seen = np.full(Y.shape, np.nan)
+    seen[:2] = Y[:2]
+    mend = Mend().fit(X, seen)
+    assert mend.verdict_.labels.size == 0
+    assert not mend.completed_.weights.any()
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_expected_f1_threshold_against_all_thresholds(seed):
+    p = np.random.default_rng(seed).beta(0.5, 2, size=50)
+
+    def promised(t):
+        chosen = p > t
+        return 2 * p[chosen].sum() / max(chosen.sum() + p.sum(), 1e-12)
+
+    best = max(promised(t) for t in np.append(p, [0.0]) - 1e-12)
+    assert promised(expected_f1_threshold(p)) == pytest.approx(best)
+
+
+def test_thresholds_decide():
+    X, Y = generate(200)
+    Y = (Y.cumsum(axis=1) > 5).astype(float)  # rare ones
+    half = Mend().fit(X, with_gaps(Y, 0.3))
+    lower = Mend(threshold="expected f1").fit(X, with_gaps(Y, 0.3))
+    assert (half.thresholds_ == 0.5).all()
+    expected = (lower.predict_proba(X) > lower.thresholds_).astype(int)
+    np.testing.assert_array_equal(lower.predict(X), expected)
+    assert lower.predict(X).sum() > half.predict(X).sum()

@@ -1,0 +1,59 @@
+"""How often a relevant label is recorded."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy.stats import norm
+
+from labelgap.mending._recording import recording_rate, relevant_though_unrecorded
+
+
+@pytest.mark.parametrize("c", [0.3, 0.6, 0.9])
+def test_rate_of_a_label_that_is_sometimes_sure(c):
+    rng = np.random.default_rng(0)
+    relevant = rng.choice([0.01, 0.2, 1.0], size=20_000, p=[0.8, 0.15, 0.05])
+    recorded = rng.random(20_000) < c * (rng.random(20_000) < relevant)
+    assert c - 0.06 < recording_rate(c * relevant, recorded) < c + 0.02
+
+
+def test_rate_is_wilsons_lower_bound_of_the_best_share():
+    chances, recorded = np.linspace(1, 0, 60), np.arange(60) < 40
+    z = norm.ppf(0.95)
+
+    def lower(hits, n):
+        share = hits / n
+        spread = z * np.sqrt(share * (1 - share) / n + z**2 / (4 * n**2))
+        return (share + z**2 / (2 * n) - spread) / (1 + z**2 / n)
+
+    expected = max(lower(recorded[:m].sum(), m) for m in range(30, 61))
+    assert recording_rate(chances, recorded) == pytest.approx(expected, abs=1e-3)
+
+
+def test_too_little_to_tell():
+    assert recording_rate(np.ones(10), np.ones(10, dtype=bool)) == 0
+    assert recording_rate(np.ones(100), np.zeros(100, dtype=bool)) == 0
+
+
+@pytest.mark.parametrize("c", [0.2, 0.5, 0.99])
+def test_relevant_though_unrecorded_is_bayes(c):
+    relevant = np.tile([0.001, 0.1, 0.5, 0.9], 500)
+    expected = relevant * (1 - c) / (1 - relevant * c)
+    n_recorded = expected.sum() * c / (1 - c)
+    np.testing.assert_allclose(
+        relevant_though_unrecorded(c * relevant, c, n_recorded), expected, rtol=1e-6
+    )
+
+
+def test_as_many_are_expected_as_the_rate_says():
+    g = np.random.default_rng(0).beta(0.5, 2, size=1000)
+    # half of them above the ceiling
+    found = relevant_though_unrecorded(g, float(np.median(g)), 50)
+    c = float(np.median(g))
+    assert found.sum() == pytest.approx((1 - c) / c * 50)
+    order = np.argsort(g)
+    assert (np.diff(found[order]) >= 0).all()
+
+
+def test_all_recorded():
+    np.testing.assert_array_equal(relevant_though_unrecorded(np.array([0.2, 1.0]), 1.0, 5), 0)

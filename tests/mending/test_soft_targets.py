@@ -1,0 +1,100 @@
+"""Known and partly known rows, as one fit."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy import sparse
+from sklearn.linear_model import LinearRegression, LogisticRegression, Ridge
+from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
+
+from labelgap.mending._soft_targets import SoftLabel, fit_soft, scores_of
+
+
+@pytest.fixture
+def problem(rng):
+    X = rng.normal(size=(40, 3))
+    rows = np.arange(30)
+    chances = np.where(rows < 20, (X[:30, 0] > 0).astype(float), rng.uniform(0.05, 0.95, 30))
+    return X, SoftLabel(rows, chances, np.where(rows < 20, 1.0, 0.4))
+
+
+@pytest.fixture
+def rng():
+    return np.random.default_rng(0)
+
+
+def minimise_soft_log_loss(X, label, C):
+    """Newton's method on the penalised soft log-loss, intercept unpenalised."""
+    A = np.column_stack([X[label.rows], np.ones(label.rows.size)])
+    penalty = np.append(np.full(X.shape[1], 1 / C), 0.0)
+    w = np.zeros(A.shape[1])
+    for _ in range(100):
+        p = 1 / (1 + np.exp(-A @ w))
+        gradient = A.T @ (label.weights * (p - label.chances)) + penalty * w
+        hessian = (A * (label.weights * p * (1 - p))[:, None]).T @ A + np.diag(penalty)
+        w -= np.linalg.solve(hessian, gradient)
+    return w
+
+
+@pytest.mark.parametrize("container", [np.asarray, sparse.csr_array])
+def test_a_classifier_minimises_the_soft_log_loss(problem, container):
+    X, label = problem
+    model = fit_soft(LogisticRegression(C=0.7, tol=1e-10), container(X), label)
+    expected = minimise_soft_log_loss(X, label, 0.7)
+    np.testing.assert_allclose(np.append(model.coef_, model.intercept_), expected, atol=1e-5)
+
+
+def test_a_regressor_takes_chances_as_targets(problem):
+    X, label = problem
+    model = fit_soft(Ridge(alpha=0.5), X, label)
+    direct = Ridge(alpha=0.5).fit(X[label.rows], label.chances, sample_weight=label.weights)
+    np.testing.assert_allclose(model.coef_, direct.coef_)
+
+
+def test_known_rows_alone_are_a_plain_fit(problem):
+    X, label = problem
+    known = SoftLabel(label.rows[:20], label.chances[:20], np.ones(20))
+    plain = LogisticRegression().fit(X[:20], label.chances[:20].astype(int))
+    np.testing.assert_array_equal(fit_soft(LogisticRegression(), X, known).coef_, plain.coef_)
+    line = LinearRegression().fit(X[:20], label.chances[:20])
+    np.testing.assert_array_equal(fit_soft(LinearRegression(), X, known).coef_, line.coef_)
+
+
+def test_without_weights_rows_are_repeated():
+    X = np.array([[0.0], [1.0], [2.0], [2.0]])
+    # the third row is 1 with the chance 3/4 and counts half: of 4 copies 2, 1.5 -> 2 and 0.5 -> 0
+    label = SoftLabel(np.array([0, 1, 2]), np.array([0.0, 1.0, 0.75]), np.array([1.0, 1.0, 0.5]))
+    model = fit_soft(KNeighborsClassifier(1), X, label)
+    assert model.n_samples_fit_ == 4 + 4 + 2
+    assert model.predict([[2.0]]) == 1
+    regressor = fit_soft(KNeighborsRegressor(1), X, label)
+    assert regressor.n_samples_fit_ == 4 + 4 + 2
+
+
+def test_nearly_certain_rows_come_once(problem):
+    X, label = problem
+    sure = label._replace(chances=np.where(label.chances > 0.5, 0.999, 0.001))
+    model = fit_soft(KNeighborsClassifier(1), X, sure._replace(weights=np.ones(30)))
+    assert model.n_samples_fit_ == 30
+
+
+@pytest.mark.parametrize(
+    ("chances", "weights", "expected"),
+    [([1, 1], [1, 1], True), ([0, 1], [1, 1], False), ([0.3, 0.3], [1, 1], False),
+     ([0, 1], [1, 0], True), ([], [], True), ([0, 0.001], [1, 1], True),
+     ([1, 0.001], [1, 1], False)],
+)  # fmt: skip
+def test_constant(chances, weights, expected):
+    label = SoftLabel(np.arange(len(chances)), np.array(chances, float), np.array(weights, float))
+    assert label.is_constant is expected
+
+
+def test_scores(problem):
+    X, label = problem
+    model = fit_soft(LogisticRegression(), X, label)
+    np.testing.assert_allclose(scores_of(model, X), model.decision_function(X))
+    neighbours = fit_soft(KNeighborsClassifier(3), X, label)
+    chance = neighbours.predict_proba(X)[:, 1].clip(1e-12, 1 - 1e-12)
+    np.testing.assert_allclose(scores_of(neighbours, X), np.log(chance / (1 - chance)))
+    assert scores_of(fit_soft(Ridge(), X, label), X).shape == (40,)

@@ -1,0 +1,67 @@
+"""Selection over resampled rows and masks."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from labelgap import State
+from labelgap.models.gmfs import StabilitySelection
+from labelgap.models.gmfs._stability import with_further_gaps
+from models.gmfs.problems import planted, quick
+
+
+def selection(**parameters):
+    settings = {"n_features_to_select": 0.5, "n_repeats": 8, "random_state": 0}
+    return StabilitySelection(quick(), **{**settings, **parameters})
+
+
+def test_planted_features_are_chosen_more_often():
+    data = planted(500, 20, 10, rate=0.7)
+    found = selection(n_repeats=12).fit(data.X, data.labels)
+    relevant = data.relevant_features
+    assert found.scores_[relevant].mean() > 0.85
+    assert found.scores_[~relevant].mean() < 0.15
+    assert (found.get_support() == relevant).mean() >= 0.9
+    assert found.mean_rank_[relevant].mean() < found.mean_rank_[~relevant].mean()
+
+
+def test_each_repetition_chooses_as_many_as_asked_for():
+    data = planted()
+    for number, n in ((3, 3), (0.25, 5)):
+        found = selection(n_features_to_select=number).fit(data.X, data.labels)
+        assert found.scores_.sum() == pytest.approx(n)
+
+
+def test_all_rows_and_no_mask_repeat_the_same_choice():
+    data = planted()
+    found = selection(rows=1.0, mask=0.0, n_repeats=3).fit(data.X, data.labels)
+    assert set(found.scores_) <= {0.0, 1.0}
+
+
+def test_processes_do_not_matter():
+    data = planted()
+    one, two = (
+        selection(n_repeats=4, n_jobs=n).fit(data.X, data.labels).scores_ for n in (None, 2)
+    )
+    np.testing.assert_array_equal(one, two)
+
+
+def test_further_gaps():
+    labels = planted().labels
+    before = labels.states()
+    after = with_further_gaps(labels, 0.3, np.random.default_rng(0)).states()
+    changed = before != after
+    ones = before == State.RELEVANT
+    assert 0.25 < changed[ones].mean() < 0.35
+    assert 0.25 < changed[~ones].mean() < 0.35
+    assert (after[changed & ones] == State.AMBIGUOUS).all()
+    assert (after[changed & ~ones] == State.UNKNOWN).all()
+
+
+def test_predictions_are_the_selectors():
+    data = planted()
+    found = selection(n_repeats=2).fit(data.X, data.labels)
+    np.testing.assert_array_equal(
+        found.predict_proba(data.X), found.selector_.predict_proba(data.X)
+    )
