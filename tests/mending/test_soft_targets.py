@@ -95,6 +95,6 @@ def test_scores(problem):
     model = fit_soft(LogisticRegression(), X, label)
     np.testing.assert_allclose(scores_of(model, X), model.decision_function(X))
     neighbours = fit_soft(KNeighborsClassifier(3), X, label)
-    chance = neighbours.predict_proba(X)[:, 1].clip(1e-12, 1 - 1e-12)
+    chance = neighbours.predict_proba(X)[:, 1].clip(np.finfo(float).tiny, 1 - np.finfo(float).eps)
     np.testing.assert_allclose(scores_of(neighbours, X), np.log(chance / (1 - chance)))
     assert scores_of(fit_soft(Ridge(), X, label), X).shape == (40,)

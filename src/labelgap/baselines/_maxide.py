@@ -12,6 +12,7 @@ from scipy import sparse
 from scipy.special import expit
 from sklearn.utils._param_validation import Interval
 
+from labelgap.baselines._linear import as_double
 from labelgap.estimator import LabelGapClassifier
 from labelgap.fitting import Monitor, Trace
 from labelgap.kernels.low_rank import low_rank_path
@@ -116,7 +117,7 @@ class Maxide(LabelGapClassifier):
         monitor = Monitor(self.max_iter, self.tol, self.callback)
         if target is None:
             raise ValueError("y has no observed entry at all: give the labels of some rows")
-        X = _as_double(X[labelled])
+        X = as_double(X[labelled])
         self._descend(X, target, monitor)
         self.slope_, self.level_ = fit_sigmoid(*observed_pairs(target, self._completed(X)))
         self.trace_: Trace = monitor.finish()
@@ -139,18 +140,13 @@ class Maxide(LabelGapClassifier):
                 break
 
     def _decision_function(self, X: Any) -> np.ndarray:
-        return self.slope_ * self._completed(_as_double(X)) + self.level_
+        return self.slope_ * self._completed(as_double(X)) + self.level_
 
     def _predict_proba(self, X: Any) -> np.ndarray:
         return expit(self._decision_function(X))
 
     def _completed(self, X: Any) -> np.ndarray:
         return np.asarray(X @ self.coef_) + self.intercept_
-
-
-def _as_double(X: Any) -> Any:
-    X = X.astype(np.float64)
-    return sparse.csr_array(X) if sparse.issparse(X) else X
 
 
 def _small_gram(X: Any) -> np.ndarray | None:

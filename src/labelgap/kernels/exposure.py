@@ -101,7 +101,7 @@ def with_soft_labels(terms: LabelTerms, psi: Any, soft: Any) -> LabelTerms:
     )
 
 
-def forgotten_probability(psi: np.ndarray, theta: np.ndarray) -> np.ndarray:
+def forgotten_probability(psi: np.ndarray, theta: np.ndarray | float) -> np.ndarray:
     """P(relevant | recorded 0) = (1 - theta) sigmoid(psi) / (1 - theta sigmoid(psi))."""
     positive = np.exp(-np.logaddexp(0, -psi))
     return (1 - theta) * positive / (1 - theta * positive)

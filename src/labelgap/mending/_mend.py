@@ -255,17 +255,14 @@ class Mend(LabelGapClassifier):
             one = _mended(part, label, column, plan)
             model = _fit_one(self._template(), X[learn], one, float(frequency[label]))
             rows, known = held.column(label)
-            found = model.decision_function if isinstance(model, ConstantLabel) else None
-            chosen = X[aside][rows]
-            scores.append(found(chosen) if found else scores_of(model, chosen))
+            scores.append(scores_of(model, X[aside[rows]]))
             values.append(known)
         return Trial(plan, scores, values)
 
     # -- prediction ---------------------------------------------------------------------------
 
     def _decision_function(self, X: Any) -> np.ndarray:
-        columns = [_scores(one, X) for one in self.estimators_]
-        scores = np.column_stack(columns)
+        scores = np.column_stack([scores_of(one, X) for one in self.estimators_])
         if self._sigmoid is None:
             return scores
         slope, offset = self._sigmoid
@@ -386,7 +383,3 @@ def _stack(pieces: list[tuple[int, SoftLabel]], shape: tuple[int, int]) -> spars
 
 def _fit_one(template: Any, X: Any, one: SoftLabel, frequency: float) -> Any:
     return ConstantLabel(frequency) if one.is_constant else fit_soft(template, X, one)
-
-
-def _scores(model: Any, X: Any) -> np.ndarray:
-    return model.decision_function(X) if isinstance(model, ConstantLabel) else scores_of(model, X)

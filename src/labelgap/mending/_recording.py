@@ -10,7 +10,9 @@ from __future__ import annotations
 
 import numpy as np
 from scipy.optimize import brentq
-from scipy.special import expit, logit
+from scipy.special import logit
+
+from labelgap.kernels.exposure import forgotten_probability
 
 __all__ = ["recording_rate", "relevant_though_unrecorded"]
 
@@ -51,12 +53,8 @@ def relevant_though_unrecorded(g: np.ndarray, c: float, n_recorded: int) -> np.n
     wanted = min((1 - c) / c * n_recorded, (1 - 1e-6) * g.size)
 
     def excess(shift: float) -> float:
-        return float(_unrecorded(expit(log_odds + shift), c).sum()) - wanted
+        return float(forgotten_probability(log_odds + shift, c).sum()) - wanted
 
     if excess(-_FARTHEST) > 0 or excess(_FARTHEST) < 0:
-        return _unrecorded(expit(log_odds), c)
-    return _unrecorded(expit(log_odds + brentq(excess, -_FARTHEST, _FARTHEST)), c)
-
-
-def _unrecorded(p: np.ndarray, c: float) -> np.ndarray:
-    return (1 - c) * p / (1 - c * p)
+        return forgotten_probability(log_odds, c)
+    return forgotten_probability(log_odds + brentq(excess, -_FARTHEST, _FARTHEST), c)

@@ -9,6 +9,8 @@ from scipy import sparse
 from sklearn.base import clone, is_regressor
 from sklearn.utils.validation import has_fit_parameter
 
+from labelgap.yardsticks._per_label import score_rows
+
 __all__ = ["SoftLabel", "fit_soft", "scores_of"]
 
 # a chance that far from 0 or 1 counts as certain: one row in place of two
@@ -61,10 +63,7 @@ def scores_of(model: Any, X: Any) -> np.ndarray:
     """Decision values, predictions of a regressor, or log-odds."""
     if is_regressor(model):
         return np.ravel(model.predict(X))
-    if hasattr(model, "decision_function"):
-        return np.ravel(model.decision_function(X))
-    chance = np.clip(model.predict_proba(X)[:, 1], 1e-12, 1 - 1e-12)
-    return np.log(chance / (1 - chance))
+    return np.ravel(score_rows(model, X))
 
 
 def _both_ways(label: SoftLabel) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
