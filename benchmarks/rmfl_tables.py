@@ -10,6 +10,7 @@ labels of a row. The runs are 1 to 10: the values tried were chosen with the spl
 sight, and no row of a table comes from it.
 
     python benchmarks/rmfl_tables.py [sets] [--rates 0 0.4] [--runs 10] [--methods ...]
+        [--device cuda]
 """
 
 from __future__ import annotations
@@ -61,9 +62,13 @@ ALL_ELSE_EQUAL = {
 }
 
 
+DEVICE: dict[str, str] = {}
+
+
 def rmfl(kernel: str = "rbf", n_factors: int = 20, **settings: float) -> RMFL:
     """k = 20 and ten neighbours as in the paper."""
-    return RMFL(n_factors, n_neighbors=10, kernel=kernel, tol=1e-4, random_state=0, **settings)
+    fixed: dict[str, Any] = {"n_neighbors": 10, "tol": 1e-4, "random_state": 0, **DEVICE}
+    return RMFL(n_factors, kernel=kernel, **fixed, **settings)
 
 
 def tune(method: str, run: Run, large: bool) -> tuple[dict[str, Any], float]:
@@ -108,7 +113,7 @@ def tune_ridge(run: Run, n_candidates: int) -> tuple[dict[str, Any], float]:
 
 def ridge_solver(run: Run) -> dict[str, str]:
     """One factor per label is too slow for over a hundred labels."""
-    return {"solver": "cg"} if run.Y.n_labels > 100 else {}
+    return {"solver": "cg", **DEVICE} if run.Y.n_labels > 100 else {}
 
 
 def make(method: str, params: dict[str, float], run: Run) -> Any:
@@ -132,7 +137,7 @@ def chosen(name: str, rate: float, method: str) -> dict[str, float]:
         tried = N_CANDIDATES_LARGE if large else N_CANDIDATES
         row |= {"candidates": tried, "folds": N_FOLDS, "params": params}
         row |= {"criterion": default_metric(run.Y), "cv_score": value}
-        rows.add({**row, "seconds": time.perf_counter() - start})
+        rows.add({**row, "seconds": time.perf_counter() - start, **DEVICE})
     return row["params"]
 
 
@@ -147,7 +152,8 @@ def measure(rows: ResultRows, name: str, rate: float, method: str, seed: int) ->
     seconds = time.perf_counter() - start
     row = {"experiment": "tables", **wanted, "params": params, **score(model, run)}
     row["published"] = published(name, rate) if method == "RMFL" else None
-    rows.add({**row, "fit_seconds": seconds, "n_iter": getattr(model, "n_iter_", None)})
+    row |= {"fit_seconds": seconds, "n_iter": getattr(model, "n_iter_", None)}
+    rows.add({**row, **DEVICE})
 
 
 def number_of_runs(name: str) -> int:
@@ -185,7 +191,10 @@ def main() -> None:
     parser.add_argument("--rates", nargs="*", type=float, default=list(RATES))
     parser.add_argument("--runs", type=int, help="10, 5 or 3 by the size of the set")
     parser.add_argument("--methods", nargs="*", default=["RMFL", RIDGE])
+    parser.add_argument("--device", help="of torch, such as cuda; recorded in the rows")
     arguments = parser.parse_args()
+    if arguments.device:
+        DEVICE["device"] = arguments.device
     warnings.simplefilter("ignore")
     rows = ResultRows("rmfl_tables", ("dataset", "missing", "method", "run"))
     for name in arguments.sets:

@@ -113,6 +113,19 @@ def test_conjugate_gradient_gives_what_factors_give(data, kernel):
     assert not found.dual_coef_[np.isnan(Y)].any()
 
 
+def test_conjugate_gradient_on_a_device(data):
+    pytest.importorskip("torch")
+    X, Y, _ = data
+    found = KernelRidgePerLabel(solver="cg", device="cpu").fit(X, Y).predict_proba(X)
+    expected = KernelRidgePerLabel(solver="cg").fit(X, Y).predict_proba(X)
+    np.testing.assert_allclose(found, expected, atol=1e-4)  # of conjugate gradient
+
+
+def test_a_device_is_for_conjugate_gradient(data):
+    with pytest.raises(ValueError, match="device='cpu' is of use for solver='cg' only"):
+        KernelRidgePerLabel(device="cpu").fit(*data[:2])
+
+
 def test_conjugate_gradient_calibrates_on_held_out_entries(rng):
     X = rng.standard_normal((400, 3))
     chance = 1 / (1 + np.exp(-2 * X @ rng.standard_normal((3, 30))))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 from numbers import Real
 from typing import Any, ClassVar, Literal
 
@@ -15,6 +16,7 @@ from sklearn.metrics.pairwise import pairwise_kernels
 from sklearn.utils import gen_batches
 from sklearn.utils._param_validation import Interval, StrOptions
 
+from labelgap._extras import require
 from labelgap.estimator import LabelGapClassifier
 from labelgap.kernels.linear_solvers import conjugate_gradient
 from labelgap.labels import Labels
@@ -57,6 +59,8 @@ class KernelRidgePerLabel(LabelGapClassifier):
         labels that are known in different rows, each of which would need a factor of its own.
         The sigmoid is then fitted to a fifth of the observed entries of at most 20 labels,
         predicted without them.
+    device : str, optional
+        Device of torch ("cuda", "cpu") for the steps of "cg".
 
     Attributes
     ----------
@@ -78,6 +82,7 @@ class KernelRidgePerLabel(LabelGapClassifier):
         "kernel": [StrOptions({"rbf", "linear"}), callable],
         "gamma": [Interval(Real, 0, None, closed="neither"), None],
         "solver": [StrOptions({"cholesky", "cg"})],
+        "device": [str, None],
     }
 
     def __init__(
@@ -87,15 +92,19 @@ class KernelRidgePerLabel(LabelGapClassifier):
         kernel: Any = "rbf",
         gamma: float | None = None,
         solver: Literal["cholesky", "cg"] = "cholesky",
+        device: str | None = None,
     ) -> None:
         self.alpha = alpha
         self.kernel = kernel
         self.gamma = gamma
         self.solver = solver
+        self.device = device
 
     def _fit(self, X: Any, labels: Labels) -> None:
         if self.gamma is not None and self.kernel != "rbf":
             raise ValueError(f"gamma={self.gamma!r} is of use for kernel='rbf' only: leave it out")
+        if self.device is not None and self.solver != "cg":
+            raise ValueError(f"device={self.device!r} is of use for solver='cg' only: leave it out")
         self._rows = X.astype(np.float64)
         self.__dict__.pop("gamma_", None)
         if self.kernel == "rbf":
@@ -127,14 +136,15 @@ class KernelRidgePerLabel(LabelGapClassifier):
         truth = labels.to_dense(unknown=np.nan, ambiguous=0.0)
         known = ~np.isnan(truth)
         residual = np.where(known, truth - self.frequency_, 0.0)
-        self.dual_coef_ = _solve_masked(kernel, known, residual, self.alpha)
+        solve = partial(_solve_masked, alpha=self.alpha, device=self.device)
+        self.dual_coef_ = solve(kernel, known, residual)
         rng = np.random.default_rng(0)
         some = np.sort(rng.permutation(labels.n_labels)[:_LABELS_HELD_OUT])
         left_out = known[:, some] & (rng.random((len(truth), some.size)) < _SHARE_HELD_OUT)
         if not left_out.any():  # next to nothing is known
             left_out[:] = known[:, some]
         kept = known[:, some] & ~left_out
-        coef = _solve_masked(kernel, kept, residual[:, some] * kept, self.alpha)
+        coef = solve(kernel, kept, residual[:, some] * kept)
         scores = kernel @ coef + self.frequency_[some]
         self.slope_, self.offset_ = fit_sigmoid(scores[left_out], truth[:, some][left_out])
 
@@ -175,18 +185,24 @@ def _solve(
 
 
 def _solve_masked(
-    kernel: np.ndarray, known: np.ndarray, residual: np.ndarray, alpha: float
+    kernel: Any, known: Any, residual: Any, alpha: float, device: str | None
 ) -> np.ndarray:
     """Coefficients of every label, zero where it is unknown."""
+    diagonal = np.repeat((kernel.diagonal() + alpha)[:, None], residual.shape[1], axis=1)
+    if device is not None:
+        torch = require("torch", extra="gpu", purpose="device=")
+        kernel, known, residual, diagonal = (
+            torch.asarray(one, device=device) for one in (kernel, known, residual, diagonal)
+        )
 
-    def product(coef: np.ndarray) -> np.ndarray:
+    def product(coef: Any) -> Any:
         image = kernel @ coef
         image += alpha * coef
         image *= known
         return image
 
-    diagonal = np.broadcast_to((kernel.diagonal() + alpha)[:, None], residual.shape)
-    return conjugate_gradient(product, residual, diagonal, n_steps=_MOST_STEPS, tol=_TOLERANCE)
+    found = conjugate_gradient(product, residual, diagonal, n_steps=_MOST_STEPS, tol=_TOLERANCE)
+    return found if device is None else found.cpu().numpy()
 
 
 def _gamma_of_mean_distance(X: Any) -> float:

@@ -272,3 +272,16 @@ def test_prediction_in_small_blocks(monkeypatch):
     whole = model.decision_function(drawn.X_new)
     monkeypatch.setattr(_prepare, "_BLOCK_CELLS", 100)
     np.testing.assert_allclose(model.decision_function(drawn.X_new), whole, atol=1e-12)
+
+
+@pytest.mark.parametrize("kernel", ["rbf", "linear"])
+def test_torch_gives_numpys_numbers(kernel):
+    pytest.importorskip("torch")
+    drawn = data()
+    scores = [
+        RMFL(3, kernel=kernel, max_iter=5, tol=0.0, device=device, random_state=0)
+        .fit(drawn.X, drawn.Y)
+        .decision_function(drawn.X)
+        for device in (None, "cpu")
+    ]
+    np.testing.assert_allclose(scores[1], scores[0], atol=1e-7)

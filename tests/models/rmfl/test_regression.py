@@ -89,6 +89,20 @@ def test_inverse_and_spectrum_agree_with_numpy(n):
         np.testing.assert_allclose(inverse.diagonal(), expected.diagonal(), atol=1e-8)
 
 
+@pytest.mark.parametrize("n", [1, 30])
+def test_on_a_device_it_is_the_same_inverse(n):
+    pytest.importorskip("torch")
+    rng = np.random.default_rng(n)
+    root = rng.normal(size=(n, n))
+    matrix, vectors = root @ root.T, rng.normal(size=(n, 2))
+    expected = np.linalg.inv(matrix + 0.5 * np.eye(n))
+    for inverse in (invert(matrix.copy(), 0.5, "cpu"), Spectrum(matrix.copy(), "cpu").at(0.5)):
+        np.testing.assert_allclose(inverse.times(vectors), expected @ vectors, atol=1e-8)
+        np.testing.assert_allclose(inverse.diagonal(), expected.diagonal(), atol=1e-8)
+    with pytest.raises(ValueError, match="raise lambda_4"):
+        invert(-matrix, 1e-3, "cpu")
+
+
 def test_the_inverse_takes_the_memory_of_the_matrix(rng):
     root = rng.normal(size=(50, 50))
     matrix = root @ root.T

@@ -98,6 +98,9 @@ class RMFL(LabelGapClassifier):
     thresholds : {"zero", "hamming", "f1"}
         Where scores are cut: at zero as in the paper, or per label where decisions about the
         observed entries are best, by leave-one-out scores. Classes in a vector are cut at zero.
+    device : str, optional
+        Device of torch ("cuda", "cpu") for the inverse of the kernel matrix and its products,
+        which are the greater part of a fit to many rows.
     callback : callable, optional
         Called with a :class:`labelgap.fitting.Progress` after every iteration; True stops.
     random_state : int, RandomState or None
@@ -155,6 +158,7 @@ class RMFL(LabelGapClassifier):
         "n_init": [_AT_LEAST_ONE],
         "init": [StrOptions({"labels", "random"}), tuple, list],
         "thresholds": [StrOptions({"zero", "hamming", "f1"})],
+        "device": [str, None],
         "callback": [callable, None],
         "random_state": ["random_state"],
     }
@@ -184,6 +188,7 @@ class RMFL(LabelGapClassifier):
         n_init: int = 1,
         init: Any = "labels",
         thresholds: ThresholdName = "zero",
+        device: str | None = None,
         callback: Callable | None = None,
         random_state: Any = None,
     ) -> None:
@@ -209,6 +214,7 @@ class RMFL(LabelGapClassifier):
         self.n_init = n_init
         self.init = init
         self.thresholds = thresholds
+        self.device = device
         self.callback = callback
         self.random_state = random_state
 

@@ -100,14 +100,14 @@ def prepare(model: RMFL, X: Any, seed: int, *, many_ratios: bool = False) -> Pre
         design = mapping.fit_transform(X)
         error = _kernel_error(kernel, X, design, seed)
         features = FeatureMap(None, None, mapping, design.shape[1])
-        form, regression = "primal", _primal(design, many_ratios)
+        form, regression = "primal", _primal(design, many_ratios, model.device)
     elif kernel.name == "linear" and X.shape[1] < X.shape[0]:
         features = FeatureMap(None, None, None, X.shape[1])
-        form, regression = "primal", _primal(X, many_ratios)
+        form, regression = "primal", _primal(X, many_ratios, model.device)
     else:
         K = kernel_matrix(kernel, X)
         features = FeatureMap(kernel, None if precomputed else X, None, len(K))
-        form, regression = "dual", _dual(K, many_ratios)
+        form, regression = "dual", _dual(K, many_ratios, model.device)
     weights = _weights(model, X, precomputed, seed)
     return Prepared(features, weights, gamma, form, error, regression)
 
@@ -132,23 +132,25 @@ def choose_kernel(model: RMFL, X: Any) -> tuple[Kernel, float | None]:
     return Kernel(name, params), float(params["gamma"])
 
 
-def _dual(K: np.ndarray, many_ratios: bool) -> Callable[[float], Regression]:
+def _dual(
+    K: np.ndarray, many_ratios: bool, device: str | None = None
+) -> Callable[[float], Regression]:
     means = centre(K)
     if many_ratios:
-        spectrum = Spectrum(K)
+        spectrum = Spectrum(K, device)
         return lambda ratio: DualRegression(spectrum.at(ratio), ratio, means)
-    return lambda ratio: DualRegression(invert(K, ratio), ratio, means)
+    return lambda ratio: DualRegression(invert(K, ratio, device), ratio, means)
 
 
-def _primal(X: Any, many_ratios: bool) -> Callable[[float], Regression]:
+def _primal(X: Any, many_ratios: bool, device: str | None = None) -> Callable[[float], Regression]:
     means = np.asarray(X.mean(axis=0)).ravel()
     gram = X.T @ X
     gram = np.ascontiguousarray(gram.toarray() if sparse.issparse(gram) else gram)
     gram -= X.shape[0] * np.outer(means, means)
     if many_ratios:
-        spectrum = Spectrum(gram)
+        spectrum = Spectrum(gram, device)
         return lambda ratio: PrimalRegression(spectrum.at(ratio), X, means)
-    return lambda ratio: PrimalRegression(invert(gram, ratio), X, means)
+    return lambda ratio: PrimalRegression(invert(gram, ratio, device), X, means)
 
 
 def _weights(model: RMFL, X: Any, precomputed: bool, seed: int) -> sparse.csr_array:
