@@ -195,7 +195,7 @@ CASES = [
         exempt={"check_row_order": "rows are set aside by position"},
     ),
     Case(
-        Mend(_PRECISE, recorded=0.8, zeros="ambiguous"),
+        Mend(_PRECISE, recorded=0.8, zeros="ambiguous", threshold="half"),
         exempt={**_AMBIGUOUS_ZEROS, "check_row_order": "rows are left out by position"},
     ),
     Case(CooccurrenceVote(_PRECISE), grid={"estimator__C": [0.1, 1.0]}),

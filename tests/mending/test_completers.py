@@ -8,8 +8,15 @@ from scipy import sparse
 from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.svm import LinearSVC
 
-from labelgap import BinaryRelevance, Labels
-from labelgap.mending import Completer, LabelwiseCompleter, ScoreCompleter, StackedCompleter
+from labelgap import BinaryRelevance, KNeighborsLabels, Labels
+from labelgap.labels import LabelWarning
+from labelgap.mending import (
+    Completer,
+    LabelwiseCompleter,
+    NeighborsCompleter,
+    ScoreCompleter,
+    StackedCompleter,
+)
 from labelgap.mending._completers import cross_fitted
 from labelgap.mending._labelwise import label_codes, without_column
 from labelgap.mending._stack import convex_weights
@@ -152,3 +159,23 @@ def test_convex_weights_against_a_grid():
     losses = [np.square(answers @ [w, 1 - w] - truth).sum() for w in grid]
     best = grid[int(np.argmin(losses))]
     np.testing.assert_allclose(convex_weights(answers, truth), [best, 1 - best], atol=2e-3)
+
+
+def test_neighbours_complete_as_the_yardstick_does(problem):
+    X, Y, _ = problem
+    labels = Labels.from_dense(Y)
+    wanted = np.array([2, 0])
+    completer = NeighborsCompleter(7).fit(X, labels, wanted)
+    expected = KNeighborsLabels(7).fit(X, labels[:, wanted]).predict_proba(X)
+    np.testing.assert_allclose(columns(completer, X, labels), expected)
+
+
+def test_fewer_rows_than_neighbours(problem):
+    X, Y, _ = problem
+    labels = Labels.from_dense(Y)
+    few = NeighborsCompleter(30).fit(X[:20], labels[:20])
+    assert few.model_.n_neighbors == np.sum(labels[:20].n_observed(axis=1) > 0) < 30
+    with pytest.warns(LabelWarning):
+        unknown = Labels.from_dense(np.full((4, 2), np.nan))
+    nothing = NeighborsCompleter().fit(X[:4], unknown)
+    np.testing.assert_array_equal(columns(nothing, X[:4], unknown), np.full((4, 2), 0.5))

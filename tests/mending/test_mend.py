@@ -169,9 +169,73 @@ def test_expected_f1_threshold_against_all_thresholds(seed):
 def test_thresholds_decide():
     X, Y = generate(200)
     Y = (Y.cumsum(axis=1) > 5).astype(float)  # rare ones
-    half = Mend().fit(X, with_gaps(Y, 0.3))
+    half = Mend(threshold="half").fit(X, with_gaps(Y, 0.3))
     lower = Mend(threshold="expected f1").fit(X, with_gaps(Y, 0.3))
     assert (half.thresholds_ == 0.5).all()
     expected = (lower.predict_proba(X) > lower.thresholds_).astype(int)
     np.testing.assert_array_equal(lower.predict(X), expected)
     assert lower.predict(X).sum() > half.predict(X).sum()
+
+
+def test_only_labels_that_were_mended_get_a_threshold():
+    X, Y = generate(300)
+    Y[:, 1:] = with_gaps(Y, 0.6)[:, 1:]
+    model = Mend().fit(X, Y)
+    everywhere = Mend(threshold="expected f1").fit(X, Y).thresholds_
+    mended = model.completed_.weights > 0
+    assert mended.any()
+    assert not mended[0]
+    np.testing.assert_array_equal(model.thresholds_, np.where(mended, everywhere, 0.5))
+    assert everywhere[0] != 0.5
+
+
+class Opposite(Completer):
+    """Says the opposite of the truth."""
+
+    def __init__(self, truth=None):
+        self.truth = truth
+
+    def fit(self, X, labels, wanted=None):
+        self.wanted_ = wanted
+        return self
+
+    def columns(self, X, labels):
+        rows = X[:, -1].astype(int)
+        for label in self.wanted_:
+            yield np.clip(1 - self.truth[rows, label], 0.05, 0.95)
+
+
+@pytest.mark.parametrize("place", [0, 1])
+def test_trials_choose_among_completers(place):
+    X, Y = generate(300)
+    X = np.column_stack([X, np.arange(300)])
+    completers = [Opposite(Y), Opposite(Y)]
+    completers[place] = LabelwiseCompleter()
+    model = Mend(completer=completers).fit(X, with_gaps(Y, 0.6))
+    assert model.verdict_.plan.weight > 0
+    assert model.verdict_.plan.completer == place
+    alone = Mend(completer=LabelwiseCompleter()).fit(X, with_gaps(Y, 0.6))
+    np.testing.assert_allclose(model.predict_proba(X), alone.predict_proba(X))
+
+
+def test_a_given_rate_still_chooses_the_completer():
+    X, Y = generate(300)
+    X = np.column_stack([X, np.arange(300)])
+    recorded = np.where(np.random.default_rng(2).random(Y.shape) < 0.5, 0.0, Y)
+    completers = [Opposite(Y), LabelwiseCompleter()]
+    model = Mend(completer=completers, recorded=0.5, zeros="ambiguous").fit(X, recorded)
+    assert model.verdict_.plan == (1.0, 0.5, 1)
+    assert (model.completed_.weights == 1).all()
+
+
+@pytest.mark.parametrize(
+    ("completer", "error", "message"),
+    [
+        ([LabelwiseCompleter(), LogisticRegression()], TypeError, r"completer\[1\] is Logistic"),
+        ([], ValueError, "completer is empty"),
+    ],
+)
+def test_completers_that_are_none(completer, error, message):
+    X, Y = generate(60)
+    with pytest.raises(error, match=message):
+        Mend(completer=completer).fit(X, with_gaps(Y, 0.3))

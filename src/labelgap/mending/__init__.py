@@ -3,6 +3,14 @@
 from labelgap.mending._completers import Completer, ScoreCompleter
 from labelgap.mending._labelwise import LabelwiseCompleter
 from labelgap.mending._mend import Mend
+from labelgap.mending._neighbors import NeighborsCompleter
 from labelgap.mending._stack import StackedCompleter
 
-__all__ = ["Completer", "LabelwiseCompleter", "Mend", "ScoreCompleter", "StackedCompleter"]
+__all__ = [
+    "Completer",
+    "LabelwiseCompleter",
+    "Mend",
+    "NeighborsCompleter",
+    "ScoreCompleter",
+    "StackedCompleter",
+]

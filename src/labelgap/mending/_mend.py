@@ -19,6 +19,7 @@ from labelgap.estimator import LabelGapClassifier
 from labelgap.labels import Labels, State
 from labelgap.mending._completers import Completer, cross_fitted
 from labelgap.mending._labelwise import LabelwiseCompleter
+from labelgap.mending._neighbors import NeighborsCompleter
 from labelgap.mending._recording import recording_rate, relevant_though_unrecorded
 from labelgap.mending._soft_targets import SoftLabel, fit_soft, scores_of
 from labelgap.mending._thresholds import expected_f1_threshold
@@ -64,20 +65,24 @@ class Mend(LabelGapClassifier):
     ----------
     classifier : classifier or regressor, optional
         Any single-label one of scikit-learn; by default ``LogisticRegression(solver="liblinear")``.
-    completer : Completer, optional
-        By default a :class:`LabelwiseCompleter` of the classifier itself.
+    completer : Completer or sequence of them, optional
+        Where there are several, the trials choose. By default a :class:`LabelwiseCompleter` of the
+        classifier itself and a :class:`NeighborsCompleter`.
     weights : sequence of float
         What a completed entry may count, beside 1 for a known one; the best is kept.
     recorded : float or "estimate"
-        Of ambiguous zeros: c. A number is taken as known, without a trial. The estimate is the
+        Of ambiguous zeros: c. A number is taken as known, and all labels are completed; trials then
+        choose among completers only. The estimate is the
         largest share of recorded entries among those that are most surely recorded, which can be
         too small and never (but for chance) too large: the rate of labels that are hard to predict
         is not identified.
     zeros : {"irrelevant", "ambiguous"}
         What a zero of a plain array means.
-    threshold : {"half", "expected f1"}
+    threshold : {"auto", "half", "expected f1"}
         Where ``predict`` decides: at 0.5, or per label where the F1 score that the probabilities
-        themselves promise on the training rows is largest.
+        themselves promise on the training rows is largest. "auto" does the latter for labels that
+        were mended, whose probabilities seldom reach 0.5, and the former for those left as they
+        were.
     trial_rows, trial_labels : int
         At most so many rows and labels take part in the trials.
     n_jobs : int, optional
@@ -100,11 +105,11 @@ class Mend(LabelGapClassifier):
 
     _parameter_constraints: ClassVar[dict[str, list]] = {
         "classifier": [HasMethods(["fit", "predict"]), None],
-        "completer": [Completer, None],
+        "completer": [Completer, list, tuple, None],
         "weights": ["array-like"],
         "recorded": [Interval(Real, 0, 1, closed="neither"), StrOptions({"estimate"})],
         "zeros": [StrOptions({"irrelevant", "ambiguous"})],
-        "threshold": [StrOptions({"half", "expected f1"})],
+        "threshold": [StrOptions({"auto", "half", "expected f1"})],
         "trial_rows": [Interval(Integral, 10, None, closed="left")],
         "trial_labels": [Interval(Integral, 1, None, closed="left")],
         "n_jobs": [Integral, None],
@@ -114,12 +119,12 @@ class Mend(LabelGapClassifier):
     def __init__(
         self,
         classifier: Any = None,
-        completer: Completer | None = None,
+        completer: Completer | Sequence[Completer] | None = None,
         *,
         weights: Sequence[float] = (0.3, 1.0),
         recorded: float | Literal["estimate"] = "estimate",
         zeros: Literal["irrelevant", "ambiguous"] = "irrelevant",
-        threshold: Literal["half", "expected f1"] = "half",
+        threshold: Literal["auto", "half", "expected f1"] = "auto",
         trial_rows: int = 4000,
         trial_labels: int = 30,
         n_jobs: int | None = None,
@@ -149,11 +154,15 @@ class Mend(LabelGapClassifier):
         self._sigmoid: tuple[float, float] | None = None
         plan, used_for = _PLAIN, np.zeros(labels.n_labels, dtype=bool)
         wanted = _with_gaps(labels)
-        if wanted.size and labels.ambiguous and self.recorded != "estimate":
-            plan, used_for = Plan(1.0, float(self.recorded)), np.ones(labels.n_labels, dtype=bool)
+        self._candidates = self._completers()
+        is_given = labels.ambiguous and self.recorded != "estimate"
+        if wanted.size and is_given and len(self._candidates) == 1:
+            plan = Plan(1.0, float(self.recorded))
         elif wanted.size:
             self.verdict_ = self._try(X, labels, wanted)
             plan, used_for = self.verdict_.plan, self.verdict_.used_for
+        if is_given:
+            used_for = np.ones(labels.n_labels, dtype=bool)
         self.recorded_ = plan.recorded
         mended = wanted[used_for[wanted]]
         soft = self._soft_labels(X, labels, mended, plan)
@@ -163,7 +172,7 @@ class Mend(LabelGapClassifier):
         self.completed_ = Completed(_stack(pieces, labels.shape), weights)
         if not self._gives_probabilities() and self._sigmoid is None:
             self._sigmoid = self._held_out_sigmoid(X, labels)
-        self.thresholds_ = self._choose_thresholds(X)
+        self.thresholds_ = self._choose_thresholds(X, mended)
 
     def _soft_labels(
         self, X: Any, labels: Labels, mended: np.ndarray, plan: Plan
@@ -171,7 +180,7 @@ class Mend(LabelGapClassifier):
         """Every label with its completion, or as it is."""
         columns: Iterator[np.ndarray] = iter(())
         if mended.size:
-            columns = self._columns(X, labels, mended)
+            columns = self._columns(X, labels, mended, plan.completer)
         completed = set(mended.tolist())
         for label in range(labels.n_labels):
             if label in completed:
@@ -180,9 +189,11 @@ class Mend(LabelGapClassifier):
                 rows, values = labels.column(label)
                 yield label, SoftLabel(rows, values.astype(float), np.ones(rows.size))
 
-    def _columns(self, X: Any, labels: Labels, wanted: np.ndarray) -> Iterator[np.ndarray]:
+    def _columns(
+        self, X: Any, labels: Labels, wanted: np.ndarray, which: int
+    ) -> Iterator[np.ndarray]:
         """Chances of all rows. An ambiguous zero teaches, so that its row must be left out."""
-        completer = self._completer()
+        completer = clone(self._candidates[which])
         if not labels.ambiguous:
             return completer.fit(X, labels, wanted).columns(X, labels)
         order = self._rng.permutation(labels.n_rows)
@@ -214,29 +225,42 @@ class Mend(LabelGapClassifier):
         some = _measurable(labels[learn], labels[aside], wanted)
         some = np.sort(rng.permutation(some)[: self.trial_labels])
         if not some.size:
-            empty = np.empty(0)
-            nothing = np.zeros(labels.n_labels, dtype=bool)
-            return Verdict(_PLAIN, nothing, {}, some, empty, empty)
+            return self._untried(labels, some)
         part = labels[learn]
-        columns = list(self._columns(X[learn], part, some))
-        plans = [_PLAIN, *self._plans(part, some, columns)]
-        trials = [self._trial(X, labels, learn, aside, some, columns, plan) for plan in plans]
+        columns: list[np.ndarray] = [np.zeros(learn.size)] * some.size
+        trials = []
+        if not labels.ambiguous or self.recorded == "estimate":
+            trials.append(self._trial(X, labels, learn, aside, some, columns, _PLAIN))
+        for which in range(len(self._candidates)):
+            columns = list(self._columns(X[learn], part, some, which))
+            for plan in self._plans(part, some, columns, which):
+                trials.append(self._trial(X, labels, learn, aside, some, columns, plan))
         verdict = judge(trials, some, labels.n_labels, are_logits=self._scores_are_logits())
         if not self._gives_probabilities():
             best = next(trial for trial in trials if trial.plan == verdict.plan)
             self._sigmoid = fit_sigmoid(np.concatenate(best.scores), np.concatenate(best.values))
         return verdict
 
-    def _plans(self, labels: Labels, some: np.ndarray, columns: list[np.ndarray]) -> list[Plan]:
-        weights = [float(weight) for weight in self.weights]
+    def _untried(self, labels: Labels, some: np.ndarray) -> Verdict:
+        """With nothing to measure on, labels stay as they are, unless the rate is given."""
+        given = labels.ambiguous and self.recorded != "estimate"
+        plan = Plan(1.0, float(self.recorded)) if given else _PLAIN
+        empty, nothing = np.empty(0), np.zeros(labels.n_labels, dtype=bool)
+        return Verdict(plan, nothing, {}, some, empty, empty)
+
+    def _plans(
+        self, labels: Labels, some: np.ndarray, columns: list[np.ndarray], which: int
+    ) -> list[Plan]:
         if not labels.ambiguous:
-            return [Plan(weight, 1.0) for weight in weights]
+            return [Plan(float(weight), 1.0, which) for weight in self.weights]
+        if self.recorded != "estimate":
+            return [Plan(1.0, float(self.recorded), which)]
         rates = []
         for label, column in zip(some, columns, strict=True):
             rows, values = labels.column(label)
             rates.append(recording_rate(column[rows], values))
         rate = max(rates)
-        return [Plan(1.0, c) for c in (rate, (1 + rate) / 2) if 0 < c < 1]
+        return [Plan(1.0, c, which) for c in (rate, (1 + rate) / 2) if 0 < c < 1]
 
     def _trial(
         self,
@@ -287,10 +311,20 @@ class Mend(LabelGapClassifier):
             return LogisticRegression(solver="liblinear")
         return self.classifier
 
-    def _completer(self) -> Completer:
+    def _completers(self) -> list[Completer]:
         if self.completer is None:
-            return LabelwiseCompleter(clone(self._template()))
-        return clone(self.completer)
+            return [LabelwiseCompleter(clone(self._template())), NeighborsCompleter()]
+        if isinstance(self.completer, Completer):
+            return [self.completer]
+        for place, one in enumerate(self.completer):
+            if not isinstance(one, Completer):
+                raise TypeError(
+                    f"completer[{place}] is {one!r}, not a Completer; "
+                    "labelgap.mending.ScoreCompleter makes one of an estimator"
+                )
+        if not self.completer:
+            raise ValueError("completer is empty; give at least one Completer, or None")
+        return list(self.completer)
 
     def _gives_probabilities(self) -> bool:
         return hasattr(self._template(), "predict_proba")
@@ -315,10 +349,14 @@ class Mend(LabelGapClassifier):
         trial = self._trial(X, labels, learn, aside, some, columns, _PLAIN)
         return fit_sigmoid(np.concatenate(trial.scores), np.concatenate(trial.values))
 
-    def _choose_thresholds(self, X: Any) -> np.ndarray:
-        if self.threshold == "half":
-            return np.full(len(self.estimators_), 0.5)
-        return np.array([expected_f1_threshold(column) for column in self._predict_proba(X).T])
+    def _choose_thresholds(self, X: Any, mended: np.ndarray) -> np.ndarray:
+        thresholds = np.full(len(self.estimators_), 0.5)
+        if self.threshold == "half" or (self.threshold == "auto" and not mended.size):
+            return thresholds
+        probabilities = self._predict_proba(X)
+        some = mended if self.threshold == "auto" else np.arange(thresholds.size)
+        thresholds[some] = [expected_f1_threshold(probabilities[:, label]) for label in some]
+        return thresholds
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()

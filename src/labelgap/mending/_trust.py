@@ -22,10 +22,14 @@ _LEAST_VARIANCE = 1e-12
 
 
 class Plan(NamedTuple):
-    """A way to complete: weight of completed entries, and chance that relevance is recorded."""
+    """A way to complete: weight of completed entries, chance that relevance is recorded, completer.
+
+    The completer is named by its place among those that are tried.
+    """
 
     weight: float
     recorded: float
+    completer: int = 0
 
 
 class Trial(NamedTuple):
