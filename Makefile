@@ -7,7 +7,7 @@ DOCS_STAMP := $(VENV)/.installed-docs
 BENCH_STAMP := $(VENV)/.installed-bench
 PYTEST := $(BIN)/python -m pytest
 
-.PHONY: help demo test test-full lint format docs bench clean
+.PHONY: help demo test test-full lint format docs ledger bench clean
 
 help:
 	@echo "make demo       hide labels of a real data set, recover them, show how well"
@@ -15,6 +15,7 @@ help:
 	@echo "make test-full  the test suite with the slow tests"
 	@echo "make lint       ruff and mypy"
 	@echo "make docs       build the documentation; warnings are errors"
+	@echo "make ledger     published figures beside ours, from the committed rows"
 	@echo "make bench      the speed benchmarks"
 	@echo "make clean      remove everything that was built"
 
@@ -55,6 +56,11 @@ format: $(STAMP)
 docs: $(DOCS_STAMP)
 	$(BIN)/python -m sphinx -W --keep-going -q -b html docs docs/_build/html
 	@echo "open docs/_build/html/index.html"
+
+ledger: $(STAMP)
+	@mkdir -p docs/_build
+	$(BIN)/python docs/reproduction/convert_rows.py
+	$(BIN)/labelgap bench report --markdown docs/reproduction --out docs/_build/ledger.html
 
 bench: $(BENCH_STAMP)
 	@for script in benchmarks/*_speed.py; do echo "== $$script"; $(BIN)/python $$script || exit 1; done

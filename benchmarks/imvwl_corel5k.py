@@ -1,7 +1,8 @@
 """iMVWL, its variants and what a user would pick, with half of labels and views missing.
 
-``python benchmarks/imvwl_corel5k.py [n_runs [dataset [core]]]``; rows that are there are not run
-again. With ``core`` only those methods are run that are compared by a paired test.
+``python benchmarks/imvwl_corel5k.py [n_runs [dataset [which]]]``; rows that are there are not run
+again. With ``core`` only those methods are run that are compared by a paired test, with anything
+else those that have it in their name.
 """
 
 from __future__ import annotations
@@ -21,12 +22,12 @@ def main() -> None:
     warnings.simplefilter("ignore")
     n_runs = int(sys.argv[1]) if len(sys.argv) > 1 else 10
     dataset = sys.argv[2] if len(sys.argv) > 2 else "corel5k_multiview"
-    core = sys.argv[3:] == ["core"]
+    which = " ".join(sys.argv[3:])
     rows = ResultRows("imvwl_accuracy", ("dataset", "seed", "method"))
     for seed in range(n_runs):
         run = load_run(dataset, seed)
         for name, make in methods(run, seed).items():
-            if core and name.startswith(SIDE):
+            if name.startswith(SIDE) if which == "core" else which not in name:
                 continue
             if rows.find(dataset=dataset, seed=seed, method=name):
                 continue

@@ -81,7 +81,8 @@ def measure_correlation(run: Run, model: Any) -> None:
     if rows.find(experiment="correlation"):
         return
     frequent = np.sort(np.argsort(run.Y.n_positives(axis=0))[::-1][:N_LABELS_SHOWN])
-    names = [str(run.Y.names[label]) for label in frequent]
+    known = run.Y.names
+    names = [str(label if known is None else known[label]) for label in frequent]
     found = model.label_correlation_[np.ix_(frequent, frequent)].round(4).tolist()
     rows.add({"experiment": "correlation", "labels": names, "correlation": found})
 

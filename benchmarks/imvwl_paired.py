@@ -27,6 +27,7 @@ def compared(roots: str) -> list[tuple[str, str]]:
         (improved, "mean imputation, PCA, logistic"),
         (improved, "low-rank imputation, PCA, logistic"),
         (improved, f"mean imputation{roots}, tuned"),
+        (improved, f"mean imputation{roots}, kernel ridge"),
     ]
 
 

@@ -41,8 +41,11 @@ ALLOWED: dict[str, set[str]] = {
     "baselines": _LEARNING | {"yardsticks", "models"},
     "mending": _LEARNING | {"yardsticks"},
     "plots": {"_extras"},
-    "report": _LEARNING | _DATA | _METHODS,
-    "cli": _LEARNING | _DATA | _METHODS | {"report", ""},
+    "bench": _LEARNING | _DATA | _METHODS,
+    "audit": _LEARNING | _DATA | _METHODS,
+    "report": _LEARNING | _DATA | _METHODS | {"bench", "audit"},
+    "review": _LEARNING | _DATA | _METHODS | {"audit", "report"},
+    "cli": _LEARNING | _DATA | _METHODS | {"bench", "audit", "report", "review", ""},
     "": _LEARNING | _DATA | _METHODS,
 }
 

@@ -2,7 +2,7 @@
 
 - curves: ``method``, ``labels``, ``views`` (shares that are missing), ``ap``, ``auc``; one row per
   run
-- sensitivity: ``alpha``, ``beta``, ``ap``
+- sensitivity: ``alpha``, ``beta``, ``ap``, ``auc``
 - convergence: ``method``, ``objective`` (by iteration)
 - correlation: ``labels``, ``correlation``; one row
 - scaling: ``varied``, ``value``, ``seconds_per_iteration``
@@ -56,27 +56,34 @@ def draw_curves(rows: Rows) -> Any:
 
 
 def draw_sensitivity(rows: Rows) -> Any:
-    """Average precision for pairs of alpha and beta."""
-    alphas, betas = (sorted({row[name] for row in rows}) for name in ("alpha", "beta"))
-    table = np.full((len(betas), len(alphas)), np.nan)
-    for row in rows:
-        table[betas.index(row["beta"]), alphas.index(row["alpha"])] = row["ap"]
-    figure, ax = pyplot.subplots(figsize=(4.8, 3.8), layout="constrained")
-    image = ax.imshow(table, origin="lower", cmap="viridis", aspect="auto")
-    middle = (np.nanmin(table) + np.nanmax(table)) / 2
-    for (y, x), value in np.ndenumerate(table):
-        colour = "white" if value < middle else "black"
-        ax.text(x, y, f"{value:.3f}", ha="center", va="center", color=colour, fontsize=8)
-    ax.set_xticks(range(len(alphas)), [f"{value:g}" for value in alphas])
-    ax.set_yticks(range(len(betas)), [f"{value:g}" for value in betas])
-    ax.set_xlabel("alpha")
-    ax.set_ylabel("beta")
-    figure.colorbar(image, label="average precision, test rows")
+    """Average precision and AUC for pairs of alpha and beta."""
+    figure, axes = pyplot.subplots(1, 2, figsize=(8.4, 3.8), layout="constrained")
+    names = {"ap": "average precision", "auc": "AUC"}
+    for ax, (measure, words) in zip(axes, names.items(), strict=True):
+        _draw_pairs(ax, rows, measure)
+        ax.set_title(f"{words}, test rows", fontsize=10)
+    axes[0].set_ylabel("beta")
     return figure
 
 
+def _draw_pairs(ax: Any, rows: Rows, measure: str) -> None:
+    alphas, betas = (sorted({row[name] for row in rows}) for name in ("alpha", "beta"))
+    table = np.full((len(betas), len(alphas)), np.nan)
+    for row in rows:
+        table[betas.index(row["beta"]), alphas.index(row["alpha"])] = row[measure]
+    ax.imshow(table, origin="lower", cmap="viridis", aspect="auto")
+    middle = (np.nanmin(table) + np.nanmax(table)) / 2
+    for (y, x), value in np.ndenumerate(table):
+        colour = "white" if value < middle else "black"
+        words = "" if np.isnan(value) else f"{value:.3f}"
+        ax.text(x, y, words, ha="center", va="center", color=colour, fontsize=8)
+    ax.set_xticks(range(len(alphas)), [f"{value:g}" for value in alphas])
+    ax.set_yticks(range(len(betas)), [f"{value:g}" for value in betas])
+    ax.set_xlabel("alpha")
+
+
 def draw_convergence(rows: Rows) -> Any:
-    """How far the objective is above its last value, by iteration, as a share of its fall."""
+    """How far the objective is above its last value, as a share of that, by iteration."""
     figure, ax = pyplot.subplots(figsize=(6.0, 3.6), layout="constrained")
     for row, (colour, style, _) in zip(rows, _LOOKS[1:], strict=False):
         values = np.array(row["objective"])

@@ -210,7 +210,7 @@ def test_items_of_the_label_table_must_exist(fails):
     full = _complete(Path("full.csv"), 5)
     write_rows(Path("tags.csv"), [{"row": 0, "label": "a"}, {"row": 77, "label": "b"}])
     said = fails("hide", full, "-l", "l*", "--label-table", "tags.csv", "-o", "h")
-    assert re.search(r"tags\.csv, line 3: item .*77\)? is not a row of full\.csv", said)
+    assert re.search(r"tags\.csv, line 3: item '77' is not a row of full\.csv", said)
 
 
 def test_hide_leaves_nothing_behind_when_it_fails(fails, run, monkeypatch):

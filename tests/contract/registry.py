@@ -6,14 +6,15 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-import numpy as np
 from sklearn.linear_model import LogisticRegression
 from sklearn.naive_bayes import GaussianNB
 from sklearn.svm import LinearSVC
 
+from contract import starts
 from contract.toys import GradientDescent, OnePassPerceptron
 from labelgap.baselines import (
     BCS,
+    CMFS,
     COSTA,
     CPLST,
     FSNM,
@@ -95,81 +96,6 @@ class Case:
         return " ".join(str(self.estimator).split())
 
 
-def _topic_start(X, Y):
-    """Topics and weights for one topic per label, the intercept in the last row of the weights."""
-    rng = np.random.default_rng(0)
-    topics = rng.dirichlet(np.ones(Y.shape[1]), Y.shape[1]).T
-    return topics, 0.1 * rng.normal(size=(X.shape[1] + 1, Y.shape[1]))
-
-
-def _permute_topic_start(init, rows, labels, features):
-    topics, weights = init
-    return topics[labels], np.vstack([weights[:-1][features], weights[-1:]])
-
-
-def _factor_start(X, Y):
-    """Row factors and label directions for two factors."""
-    rng = np.random.default_rng(0)
-    return rng.normal(size=(X.shape[0], 2)), rng.normal(size=(Y.shape[1], 3))
-
-
-def _permute_factor_start(init, rows, labels, features):
-    U, Z = init
-    return U[rows], Z[labels]
-
-
-def _two_factor_start(X, Y):
-    """Factors of rows and labels."""
-    rng = np.random.default_rng(0)
-    return rng.normal(size=(X.shape[0], 2)), rng.normal(size=(Y.shape[1], 2))
-
-
-def _row_start(X, Y):
-    """Two numbers for every row."""
-    return np.random.default_rng(0).normal(size=(X.shape[0], 2))
-
-
-def _permute_row_start(init, rows, labels, features):
-    return init[rows]
-
-
-def _exposure_start(X, Y):
-    """Label factors, weights with the intercept last, and rates."""
-    rng = np.random.default_rng(0)
-    k = Y.shape[1]
-    return rng.normal(size=(k, k)), rng.normal(size=(X.shape[1] + 1, k)), np.linspace(0.5, 0.9, k)
-
-
-def _permute_exposure_start(init, rows, labels, features):
-    V, W, mu = init
-    return V[labels], np.vstack([W[:-1][features], W[-1:]]), mu[labels]
-
-
-def _subspace_start(X, Y):
-    """Loadings of the features on as many factors."""
-    return np.random.default_rng(0).gamma(2.0, size=(X.shape[1], X.shape[1]))
-
-
-def _permute_subspace_start(init, rows, labels, features):
-    return init[features]
-
-
-def _direction_start(n_groups):
-    """Row factors, label factors and label directions of every group, two columns each."""
-
-    def start(X, Y):
-        rng = np.random.default_rng(0)
-        sizes = ((X.shape[0], 2), (Y.shape[1], 2), (n_groups, Y.shape[1], 2))
-        return tuple(rng.normal(size=size) for size in sizes)
-
-    return start
-
-
-def _permute_direction_start(init, rows, labels, features):
-    V, U, Z = init
-    return V[rows], U[labels], Z[:, labels]
-
-
 _NOISY_START = "the start has noise, which belongs to positions of labels"
 _ZEROS_DIFFER = "a zero of an array is ambiguous, one of Labels is what they say it is"
 _AMBIGUOUS_ZEROS = {
@@ -214,24 +140,24 @@ CASES = [
     Case(
         BMLPL(inference=EM(4, 0.0), random_state=0),
         grid={"r": [0.3, 1.0], "inference__max_iter": [2, 3]},
-        start=_topic_start,
-        permute_start=_permute_topic_start,
+        start=starts.topic_start,
+        permute_start=starts.permute_topic_start,
     ),
     Case(
         BMLPL(weights="mean", r="learn", inference=EM(4, 0.0, solver="exact"), random_state=0),
-        start=_topic_start,
-        permute_start=_permute_topic_start,
+        start=starts.topic_start,
+        permute_start=starts.permute_topic_start,
     ),
     Case(
         BMLPL(inference=OnlineEM(16), random_state=0),
-        start=_topic_start,
-        permute_start=_permute_topic_start,
+        start=starts.topic_start,
+        permute_start=starts.permute_topic_start,
         exempt={"check_row_order": "mini-batches are drawn by position"},
     ),
     Case(
         BMLPL(inference=Gibbs(3, 2, n_chains=1), random_state=0),
-        start=_topic_start,
-        permute_start=_permute_topic_start,
+        start=starts.topic_start,
+        permute_start=starts.permute_topic_start,
         exempt={
             "check_row_order": "draws belong to positions",
             "check_label_order": "draws belong to positions",
@@ -296,8 +222,8 @@ CASES = [
     Case(
         RMFL(2, max_iter=4, tol=0, random_state=0),
         grid={"lambda_4": [0.1, 1.0], "lambda_1": [0.1, 1.0]},
-        start=_factor_start,
-        permute_start=_permute_factor_start,
+        start=starts.factor_start,
+        permute_start=starts.permute_factor_start,
         tolerance=1e-6,
     ),
     Case(
@@ -309,14 +235,14 @@ CASES = [
             "check_classifier_multioutput": "scores rank the labels of a row and stay as they are; "
             "their cuts, one per label, are not all zero",
         },
-        start=_factor_start,
-        permute_start=_permute_factor_start,
+        start=starts.factor_start,
+        permute_start=starts.permute_factor_start,
         tolerance=1e-6,
     ),
     Case(
         RMFL(2, approximation="nystroem", n_components=20, max_iter=4, tol=0, random_state=0),
-        start=_factor_start,
-        permute_start=_permute_factor_start,
+        start=starts.factor_start,
+        permute_start=starts.permute_factor_start,
         exempt={"check_row_order": "the rows that span the approximation are drawn by position"},
         tolerance=1e-6,
     ),
@@ -345,15 +271,15 @@ CASES = [
     Case(
         GLOCAL(2, 1, start_iter=2, max_iter=3, tol=0.0, random_state=0),
         grid={"lambda_0": [0.3, 1.0]},
-        start=_direction_start(1),
-        permute_start=_permute_direction_start,
+        start=starts.direction_start(1),
+        permute_start=starts.permute_direction_start,
         tolerance=1e-6,
     ),
     Case(
         GLOCAL(2, 3, intercept=False, start_iter=2, max_iter=3, tol=0.0, random_state=0),
         exempt={"check_row_order": "k-means draws its first centres by position"},
-        start=_direction_start(3),
-        permute_start=_permute_direction_start,
+        start=starts.direction_start(3),
+        permute_start=starts.permute_direction_start,
         tolerance=1e-6,
     ),
     Case(LEML(2, max_iter=10, tol=0.0), grid={"ridge": [0.3, 3.0]}),
@@ -373,13 +299,14 @@ CASES = [
     Case(
         LRMMC(n_factors=2, max_iter=20, tol=0.0),
         grid={"mu": [1e-3, 1e-2]},
-        start=_row_start,
-        permute_start=_permute_row_start,
+        start=starts.row_start,
+        permute_start=starts.permute_row_start,
     ),
     Case(FSNM(max_iter=20, tol=0.0), grid={"alpha": [0.3, 3.0]}),
     Case(FSNM(0.1, n_features_to_select=2, intercept="free", max_iter=20, tol=0.0)),
-    Case(SFUS(max_iter=10, tol=0.0), grid={"beta": [0.3, 3.0]}),
-    Case(MIFS(max_iter=5, tol=0.0), grid={"gamma": [0.3, 3.0]}),
+    Case(SFUS(unknown="mean", max_iter=10, tol=0.0), grid={"beta": [0.3, 3.0]}),
+    Case(MIFS(unknown="negative", max_iter=5, tol=0.0), grid={"gamma": [0.3, 3.0]}),
+    Case(CMFS(max_iter=5, tol=0.0), grid={"gamma": [0.3, 3.0]}),
     Case(MLMLFS(max_iter=10, tol=0.0), grid={"weight": [0.3, 3.0]}),
     Case(PLST(2, unknown="mean"), grid={"alpha": [0.3, 3.0]}),
     Case(CPLST(2, unknown="mean"), grid={"n_factors": [1, 3]}),
@@ -417,28 +344,28 @@ CASES = [
     Case(
         ExpoMF(max_iter=10, tol=0.0, random_state=0),
         grid={"lambda_u": [0.1, 1.0], "a": [1.0, 2.0]},
-        start=_two_factor_start,
-        permute_start=_permute_factor_start,
+        start=starts.two_factor_start,
+        permute_start=starts.permute_factor_start,
         exempt=_AMBIGUOUS_ZEROS,
     ),
     Case(
         GenEML(max_iter=10, tol=0.0, random_state=0),
         grid={"lambda_v": [0.1, 1.0], "exposure": [True, False]},
-        start=_exposure_start,
-        permute_start=_permute_exposure_start,
+        start=starts.exposure_start,
+        permute_start=starts.permute_exposure_start,
         exempt=_AMBIGUOUS_ZEROS,
     ),
     Case(
         GenEML(exposure=False, batch_rows=30, step_power=0.6, max_iter=10, tol=0.0),
-        start=_exposure_start,
-        permute_start=_permute_exposure_start,
+        start=starts.exposure_start,
+        permute_start=starts.permute_exposure_start,
         exempt={"check_row_order": "each step takes the next rows"},
     ),
     Case(
         IMVWL(n_factors=1.0, scaling="range", max_iter=5, random_state=0),
         grid={"alpha": [0.01, 0.1], "max_iter": [2, 3]},
-        start=_subspace_start,
-        permute_start=_permute_subspace_start,
+        start=starts.subspace_start,
+        permute_start=starts.permute_subspace_start,
     ),
     Case(
         IMVWL(
@@ -450,13 +377,13 @@ CASES = [
             max_iter=3,
             random_state=0,
         ),
-        start=_subspace_start,
-        permute_start=_permute_subspace_start,
+        start=starts.subspace_start,
+        permute_start=starts.permute_subspace_start,
     ),
     Case(
         IMVWL(n_factors=1.0, scaling="range", predictor="combined", max_iter=3, random_state=0),
-        start=_subspace_start,
-        permute_start=_permute_subspace_start,
+        start=starts.subspace_start,
+        permute_start=starts.permute_subspace_start,
     ),
     Case(
         IMVWL(
@@ -467,8 +394,8 @@ CASES = [
             max_iter=3,
             random_state=0,
         ),
-        start=_subspace_start,
-        permute_start=_permute_subspace_start,
+        start=starts.subspace_start,
+        permute_start=starts.permute_subspace_start,
     ),
     Case(
         GradientDescent(),

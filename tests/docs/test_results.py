@@ -166,7 +166,9 @@ EXAMPLE_ROWS = {
         for h, v in ((0.0, 0.5), (0.5, 0.5), (0.5, 0.0))
     ],
     "imvwl_sensitivity": [
-        {"alpha": a, "beta": b, "ap": 0.3 + a / 10} for a in (0.1, 1.0) for b in (0.1, 1.0)
+        {"alpha": a, "beta": b, "ap": 0.3 + a / 10, "auc": 0.8 + b / 10}
+        for a in (0.1, 1.0)
+        for b in (0.1, 1.0)
     ],
     "imvwl_convergence": [
         {"method": m, "objective": [1 + 0.5**t for t in range(9)]} for m in ("iMVWL", "iMVWL-Sp")

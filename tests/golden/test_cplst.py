@@ -7,6 +7,7 @@ import json
 import numpy as np
 import pytest
 
+from golden.agreement import assert_agrees, assert_ahead
 from labelgap.baselines import CPLST, PLST
 
 
@@ -54,18 +55,18 @@ def tolerance_of(golden, name):
 
 
 def assert_is_reference(golden, model, V, W, scores, Z):
+    name = type(model).__name__
     of_scores, of_directions = tolerance_of(golden, "scores"), tolerance_of(golden, "V")
     found = same_signs(model.label_directions_, V)
     signs = np.sign((model.label_directions_ * V).sum(axis=0))
-    np.testing.assert_allclose(found, V, rtol=0, atol=of_directions)
+    assert_agrees(f"{name}: V", found, V, atol=of_directions)
     code = 2 * np.vstack([model.code_intercept_, model.code_coef_]) * signs
-    np.testing.assert_allclose(code, W, rtol=0, atol=of_directions)
-    np.testing.assert_allclose(
-        signed_scores(model, golden["X_test"]), scores, rtol=0, atol=of_scores
-    )
+    assert_agrees(f"{name}: W", code, W, atol=of_directions)
+    found_scores = signed_scores(model, golden["X_test"])
+    assert_agrees(f"{name}: scores", found_scores, scores, atol=of_scores)
     signed = 2.0 * golden["Y_train"] - 1
     centred = signed - signed.mean(axis=0)
-    np.testing.assert_allclose(centred @ found, Z, rtol=0, atol=of_directions)
+    assert_agrees(f"{name}: Z", centred @ found, Z, atol=of_directions)
 
 
 def test_plst(golden):
@@ -82,7 +83,8 @@ def test_cplst_with_the_hat_matrix_of_the_reference(golden, monkeypatch):
     decided = np.where(signed_scores(model, golden["X_test"]) > 0, 1, -1)
     np.testing.assert_array_equal(decided, golden["pred_test_pm1"])
     eigenvalues = np.linalg.eigvalsh(golden["G"])[::-1][: model.importance_.size]
-    np.testing.assert_allclose(4 * model.importance_, eigenvalues, atol=tolerance_of(golden, "G"))
+    importance = 4 * model.importance_
+    assert_agrees("CPLST: eigenvalues", importance, eigenvalues, atol=tolerance_of(golden, "G"))
 
 
 def test_one_regression_for_hat_and_code_is_no_worse(golden):
@@ -90,6 +92,6 @@ def test_one_regression_for_hat_and_code_is_no_worse(golden):
     W = 2 * np.vstack([model.code_intercept_, model.code_coef_])
     ours = objective(golden, model.label_directions_, W)
     theirs = objective(golden, golden["V"], golden["W"])
-    assert ours <= theirs
+    assert_ahead("all", ours, theirs, iterations=0)
     of_labels_alone = objective(golden, golden["plst_Vm"], golden["plst_ww"])
     assert ours <= of_labels_alone

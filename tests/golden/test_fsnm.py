@@ -8,6 +8,7 @@ import re
 import numpy as np
 import pytest
 
+from golden.agreement import assert_agrees, assert_ahead
 from labelgap.baselines import FSNM
 from labelgap.kernels.row_sparse import row_norms
 
@@ -37,11 +38,15 @@ def alpha_of(golden):
     return golden["about"]["hyper_parameters"]["alpha"]
 
 
+def with_intercept(model):
+    return np.vstack([model.intercept_, model.coef_])
+
+
 def objective(golden, name, model):
     """As the reference prints it: divided by alpha where there are fewer rows than features."""
     X, Y = data(golden, name)
     alpha = alpha_of(golden)
-    W = np.vstack([model.intercept_, model.coef_])
+    W = with_intercept(model)
     value = row_norms(X @ W[1:] + W[0] - Y).sum() + alpha * row_norms(W).sum()
     return value / alpha if len(X) < len(W) else value
 
@@ -51,10 +56,9 @@ def objective(golden, name, model):
 def test_the_first_iterations(golden, name, n, tolerance):
     model = FSNM(alpha_of(golden), max_iter=n, tol=0.0).fit(*data(golden, name))
     expected = golden[f"{name}_it{n}_W"]
-    np.testing.assert_allclose(model.intercept_, expected[0], rtol=0, atol=tolerance)
-    np.testing.assert_allclose(model.coef_, expected[1:], rtol=0, atol=tolerance)
+    assert_agrees("W", with_intercept(model), expected, atol=tolerance)
     printed = np.atleast_1d(golden[f"{name}_it{n}_Q"])
-    np.testing.assert_allclose(objective(golden, name, model), printed[-1], rtol=1e-9)
+    assert_agrees("objective", objective(golden, name, model), printed[-1], rtol=1e-9)
 
 
 @pytest.mark.parametrize("name", PROBLEMS)
@@ -62,9 +66,10 @@ def test_the_converged_point(golden, name):
     printed = golden[f"{name}_conv_Q"]
     model = FSNM(alpha_of(golden), max_iter=len(printed), tol=0.0).fit(*data(golden, name))
     expected = golden[f"{name}_conv_W"]
-    np.testing.assert_allclose(model.coef_, expected[1:], rtol=0, atol=1e-5)
-    np.testing.assert_allclose(model.intercept_, expected[0], rtol=0, atol=1e-5)
-    np.testing.assert_allclose(objective(golden, name, model), printed[-1], rtol=1e-9)
+    assert_agrees("W", with_intercept(model), expected, atol=1e-5)
+    reached, n = objective(golden, name, model), len(printed)
+    assert_agrees("objective", reached, printed[-1], rtol=1e-9)
+    assert_ahead(name, reached, printed[-1], iterations=n, slack=1e-9)
     chosen = golden.get(f"{name}_idx")
     if chosen is not None:
         np.testing.assert_array_equal(model.ranking_[: len(chosen)], chosen)

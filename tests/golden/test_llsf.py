@@ -7,6 +7,7 @@ import json
 import numpy as np
 import pytest
 
+from golden.agreement import assert_agrees, assert_ahead
 from labelgap.baselines import LLSF, _llsf
 from labelgap.baselines._linear import cosine_distances
 from labelgap.kernels.proximal import spectral_norm
@@ -50,7 +51,7 @@ def published_curvature(features, distances, alpha):
 @pytest.mark.parametrize("name", PROBLEMS)
 def test_distances_of_labels(golden, name):
     Y = golden["Y_train"].astype(float) * (golden["mask"] if name == "miss0" else 1)
-    np.testing.assert_allclose(cosine_distances(Y), golden[f"{name}_R"], rtol=0, atol=1e-12)
+    assert_agrees("R", cosine_distances(Y), golden[f"{name}_R"], atol=1e-12)
 
 
 @pytest.mark.parametrize("name", PROBLEMS)
@@ -59,7 +60,7 @@ def test_the_iterations_of_the_published_method(golden, monkeypatch, name, n, to
     monkeypatch.setattr(_llsf, "largest_curvature", published_curvature)
     model = fitted(golden, name, "it_runs", max_iter=n, restart=False)
     atol = golden["about"]["tolerance"][tolerance]
-    np.testing.assert_allclose(model.coef_, golden[f"{name}_it{n}_W"], rtol=0, atol=atol)
+    assert_agrees("W", model.coef_, golden[f"{name}_it{n}_W"], atol=atol)
 
 
 @pytest.mark.parametrize("name", PROBLEMS)
@@ -75,19 +76,19 @@ def test_printed_losses_count_coefficients(golden, monkeypatch, name):
         np.testing.assert_allclose(model.trace_.objective[-1], ours, rtol=1e-10)
         squares = 2 * (ours - parameters["beta"] * np.abs(W).sum())
         counted = squares + parameters["beta"] * np.count_nonzero(W)
-        np.testing.assert_allclose(counted, printed[n - 1], rtol=1e-8)
+        assert_agrees("loss", counted, printed[n - 1], rtol=1e-8)
 
 
 @pytest.mark.parametrize("name", PROBLEMS)
 def test_the_converged_point(golden, name):
     model = fitted(golden, name, "conv_runs", max_iter=8000)
     atol = golden["about"]["tolerance"]["conv_W"]
-    np.testing.assert_allclose(model.coef_, golden[f"{name}_conv_W"], rtol=0, atol=atol)
+    assert_agrees("W", model.coef_, golden[f"{name}_conv_W"], atol=atol)
     scores = golden["X_test"] @ model.coef_
-    np.testing.assert_allclose(scores, golden[f"{name}_conv_scores_test"], rtol=0, atol=atol)
+    assert_agrees("scores", scores, golden[f"{name}_conv_scores_test"], atol=atol)
     rtol = golden["about"]["tolerance"]["conv_objective"]
     reached = golden[f"{name}_conv_objective_formula"]
-    np.testing.assert_allclose(model.trace_.objective[-1], reached, rtol=rtol)
+    assert_agrees("objective", model.trace_.objective[-1], reached, rtol=rtol)
 
 
 @pytest.mark.parametrize("name", PROBLEMS)
@@ -97,3 +98,11 @@ def test_fewer_iterations_for_the_same_objective(golden, monkeypatch, name):
     monkeypatch.setattr(_llsf, "largest_curvature", published_curvature)
     plain = fitted(golden, name, "conv_runs", max_iter=50, restart=False).trace_.objective
     assert restarted[-1] < plain[-1]
+
+
+@pytest.mark.parametrize("name", PROBLEMS)
+def test_no_higher_than_the_reference_after_as_many_iterations(golden, name):
+    ours = fitted(golden, name, "it_runs", max_iter=50).trace_.objective
+    for n in (5, 50):
+        theirs = objective(golden, name, golden[f"{name}_it{n}_W"], "it_runs")
+        assert_ahead(name, ours[n - 1], theirs, iterations=n)

@@ -7,6 +7,7 @@ import json
 import numpy as np
 import pytest
 
+from golden.agreement import assert_agrees, assert_ahead
 from labelgap import metrics
 from labelgap.baselines import MLkNN, _mlknn
 
@@ -28,9 +29,8 @@ def fitted(golden, name):
     return MLkNN(settings["k"], smoothing=settings["s"]).fit(golden["X_train"], Y)
 
 
-def assert_close(golden, found, expected):
-    tolerance = golden["about"]["tolerance"]["all"]
-    np.testing.assert_allclose(found, expected, rtol=0, atol=tolerance)
+def assert_close(golden, array, found, expected):
+    assert_agrees(array, found, expected, atol=golden["about"]["tolerance"]["all"])
 
 
 @pytest.mark.parametrize("name", ["full", "miss"])
@@ -38,11 +38,11 @@ def test_the_authors_code(golden, name):
     model = fitted(golden, name)
     prior, without = golden[f"matlab_{name}_Prior"], golden[f"matlab_{name}_PriorN"]
     # the reference divides by all rows, ours by those in which the label is known
-    assert_close(golden, model.prior_, prior / (prior + without))
-    assert_close(golden, model.likelihood_[1], golden[f"matlab_{name}_Cond"])
-    assert_close(golden, model.likelihood_[0], golden[f"matlab_{name}_CondN"])
+    assert_close(golden, "prior", model.prior_, prior / (prior + without))
+    assert_close(golden, "with the label", model.likelihood_[1], golden[f"matlab_{name}_Cond"])
+    assert_close(golden, "without it", model.likelihood_[0], golden[f"matlab_{name}_CondN"])
     probability = model.predict_proba(golden["X_test"])
-    assert_close(golden, probability, golden[f"matlab_{name}_Outputs"])
+    assert_close(golden, "probabilities", probability, golden[f"matlab_{name}_Outputs"])
     decided = np.where(probability >= 0.5, 1, -1)
     np.testing.assert_array_equal(decided, golden[f"matlab_{name}_Pre"])
 
@@ -73,11 +73,15 @@ def test_the_faults_of_the_other_implementation(golden, name, fault, monkeypatch
     else:
         monkeypatch.setattr(_mlknn, "_neighbors_of_new", without_nearest)
     model = fitted(golden, name)
-    assert_close(golden, model.prior_, golden[f"ng_{name}_{fault}_prior_true"])
-    assert_close(golden, model.likelihood_[1], golden[f"ng_{name}_{fault}_cond_true"])
-    assert_close(golden, model.likelihood_[0], golden[f"ng_{name}_{fault}_cond_false"])
+    assert_close(golden, "prior", model.prior_, golden[f"ng_{name}_{fault}_prior_true"])
+    assert_close(
+        golden, "with the label", model.likelihood_[1], golden[f"ng_{name}_{fault}_cond_true"]
+    )
+    assert_close(
+        golden, "without it", model.likelihood_[0], golden[f"ng_{name}_{fault}_cond_false"]
+    )
     probability = model.predict_proba(golden["X_test"])
-    assert_close(golden, probability, golden[f"ng_{name}_{fault}_proba"])
+    assert_close(golden, "probabilities", probability, golden[f"ng_{name}_{fault}_proba"])
     decided = golden[f"ng_{name}_{fault}_pred"]
     np.testing.assert_array_equal(model.predict(golden["X_test"]), decided)
 
@@ -95,4 +99,5 @@ def test_the_fault_costs_likelihood(golden, name):
         return np.log(of_rows).sum() + s * np.log(likelihood).sum()
 
     leaking = [golden[f"ng_{name}_ignore0_cond_{value}"] for value in ("false", "true")]
-    assert log_likelihood(model.likelihood_) > log_likelihood(np.stack(leaking))
+    ours, theirs = log_likelihood(model.likelihood_), log_likelihood(np.stack(leaking))
+    assert_ahead(name, ours, theirs, iterations=0, higher=True)

@@ -37,6 +37,19 @@ def test_products(problem, form, with_offset):
     np.testing.assert_allclose(kernels.row_cross(target, F, offset), right @ F.T)
     loss = np.square(masked_residual(Y, mask, V, F, offset)).sum()
     assert kernels.masked_loss(target, given_V, F, offset) == pytest.approx(loss)
+    image = kernels.masked_product(target, given_V, F)
+    cross = kernels.masked_cross(target, given_V, offset)
+    again = kernels.loss_from_products(target, F, offset, cross, image)
+    assert again == pytest.approx(loss)
+
+
+@pytest.mark.parametrize("n", [0, 1, 1500])
+def test_the_product_over_parts_of_the_rows(n):
+    rng = np.random.default_rng(1)
+    V, F, mask = rng.normal(size=(n, 3)), rng.normal(size=(3, 5)), rng.random((n, 5)) < 0.5
+    target = kernels.MaskedTarget(sparse.csr_array((n, 5)), mask)
+    expected = V.T @ (mask * (V @ F))
+    np.testing.assert_allclose(kernels.masked_product(target, V, F), expected, atol=1e-12)
 
 
 def test_diagonals_and_counts(problem):

@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from scipy import sparse
 from scipy.optimize import nnls
 
+from labelgap.kernels import nonnegative
 from labelgap.kernels.nonnegative import Terms, coordinate_sweeps
 from reference.nonnegative import coordinate_sweeps as slow_sweeps
 from reference.nonnegative import row_quadratic
@@ -24,11 +25,11 @@ def random_problem(seed, n, k, m, n_patterns=2):
     return start, rng.normal(size=(n, k)), shared, pattern, sparse.csr_array(signs), factors
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(
     st.integers(0, 10_000),
     st.integers(0, 6),
-    st.integers(1, 5),
+    st.integers(1, 9),
     st.integers(1, 4),
     st.integers(1, 4),
 )
@@ -39,6 +40,17 @@ def test_agrees_with_the_slow_twin(seed, n, k, m, n_sweeps):
     matrices = row_quadratic(shared, pattern, weights, factors)
     expected = slow_sweeps(Z, linear, matrices, n_sweeps) if n else Z
     np.testing.assert_allclose(found, expected, rtol=1e-8, atol=1e-9)
+
+
+@pytest.mark.parametrize("kernel", [nonnegative._sweep_rows, nonnegative._sweep_matrices])
+def test_terms_apart_and_within_the_matrix(kernel, monkeypatch):
+    """Few sweeps and many are two kernels for the same steps."""
+    monkeypatch.setattr(nonnegative, "_sweep_rows", kernel)
+    monkeypatch.setattr(nonnegative, "_sweep_matrices", kernel)
+    Z, linear, shared, pattern, weights, factors = random_problem(3, 12, 6, 5)
+    found = coordinate_sweeps(Z, linear, shared, pattern, Terms(weights, factors), n_sweeps=3)
+    matrices = row_quadratic(shared, pattern, weights, factors)
+    np.testing.assert_allclose(found, slow_sweeps(Z, linear, matrices, 3), rtol=1e-9, atol=1e-10)
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
@@ -98,3 +110,12 @@ def test_a_coordinate_without_curvature_stays():
     shared = np.diag([1.0, 0.0])[None]
     found = coordinate_sweeps(np.array([[0.0, 3.0]]), np.array([[2.0, 1.0]]), shared, n_sweeps=4)
     np.testing.assert_array_equal(found, [[2.0, 3.0]])
+
+
+@pytest.mark.parametrize("n_sweeps", [1, 50])
+def test_a_term_that_takes_all_curvature_away(n_sweeps):
+    shared = np.diag([1.0, 4.0, 1.0, 1.0])[None]
+    terms = Terms(sparse.csr_array([[-1.0]]), np.array([[0.0, 2.0, 0.0, 0.0]]))
+    start, linear = np.full((1, 4), 3.0), np.ones((1, 4))
+    found = coordinate_sweeps(start, linear, shared, None, terms, n_sweeps=n_sweeps)
+    np.testing.assert_array_equal(found, [[1.0, 3.0, 1.0, 1.0]])

@@ -13,7 +13,7 @@ from sklearn.svm import LinearSVC
 from labelgap import BinaryRelevance, LabelPrior, Labels, metrics
 from labelgap.labels import LabelWarning
 from labelgap.mending import Completer, LabelwiseCompleter, Mend, ScoreCompleter
-from labelgap.mending._thresholds import expected_f1_threshold
+from labelgap.mending._thresholds import expected_f1_helps, expected_f1_threshold
 
 
 def generate(n_rows, seed=0, n_labels=6):
@@ -185,7 +185,8 @@ def test_only_labels_that_were_mended_get_a_threshold():
     mended = model.completed_.weights > 0
     assert mended.any()
     assert not mended[0]
-    np.testing.assert_array_equal(model.thresholds_, np.where(mended, everywhere, 0.5))
+    used = mended & model._f1_helps
+    np.testing.assert_array_equal(model.thresholds_, np.where(used, everywhere, 0.5))
     assert everywhere[0] != 0.5
 
 
@@ -239,3 +240,12 @@ def test_completers_that_are_none(completer, error, message):
     X, Y = generate(60)
     with pytest.raises(error, match=message):
         Mend(completer=completer).fit(X, with_gaps(Y, 0.3))
+
+
+def test_whether_thresholds_help_is_measured():
+    honest = np.array([0.4, 0.4, 0.3, 0.05, 0.05, 0.05])
+    rare = np.array([1, 1, 0, 0, 0, 0])
+    assert expected_f1_helps([honest], [rare])
+    too_high = np.array([0.45, 0.45, 0.45, 0.45, 0.9, 0.9])
+    assert not expected_f1_helps([too_high], [np.array([0, 0, 0, 0, 1, 1])])
+    assert not expected_f1_helps([honest], [np.zeros(6)])

@@ -2,6 +2,7 @@
 
 from labelgap.baselines._bcs import BCS
 from labelgap.baselines._classifier_chains import ClassifierChains
+from labelgap.baselines._cmfs import CMFS
 from labelgap.baselines._costa import COSTA
 from labelgap.baselines._expomf import ExpoMF
 from labelgap.baselines._fasttag import FastTag
@@ -28,6 +29,7 @@ from labelgap.baselines._wsabie import WSABIE
 
 __all__ = [
     "BCS",
+    "CMFS",
     "COSTA",
     "CPLST",
     "FSNM",

@@ -54,6 +54,7 @@ class COSTA(ZeroShotClassifier):
         or positive pointwise mutual information.
     unknown : {"skip", "negative"}, default="skip"
         Whether a row with an unknown entry is left out for that label, or counts as a zero.
+        Ambiguous zeros are zeros.
     n_jobs : int, default=None
         Number of processes, as everywhere in scikit-learn.
 

@@ -51,6 +51,10 @@ class LFMSL(ZeroShotClassifier):
     constant_ : ndarray of shape (n_unseen,)
         Scores of the unseen labels.
 
+    Notes
+    -----
+    Unknown entries are left out. Ambiguous zeros are zeros.
+
     References
     ----------
     .. [1] A. Gaure, A. Gupta, V. K. Verma and P. Rai. A probabilistic framework for zero-shot
@@ -165,6 +169,10 @@ class LatentCOSTA(LFMSL):
         The ``a_us``; a row sums to one, or is empty.
     constant_ : ndarray of shape (n_unseen,)
         Score of an unseen label without a weight; 0 for the others.
+
+    Notes
+    -----
+    Unknown entries are left out. Ambiguous zeros are zeros.
 
     References
     ----------

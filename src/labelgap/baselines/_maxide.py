@@ -33,7 +33,7 @@ class Maxide(LabelGapClassifier):
         min  1/2 ||M o (X Z + 1 b' - Y)||^2 + weight ||Z||_*,
 
     where M leaves out unknown labels, by accelerated proximal gradient. Rows without labels change
-    nothing here, and new rows are predicted by the same Z.
+    nothing here, and new rows are predicted by the same Z. Ambiguous zeros are zeros.
 
     Parameters
     ----------

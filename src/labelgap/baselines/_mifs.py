@@ -8,8 +8,9 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from scipy import linalg, sparse
-from sklearn.utils._param_validation import Interval
+from sklearn.utils._param_validation import Interval, StrOptions
 
+from labelgap.baselines._linear import fill_unknown
 from labelgap.baselines._selector import LinearSelector, cut_graph
 from labelgap.fitting import Monitor, Trace
 from labelgap.kernels.linear_solvers import conjugate_gradient
@@ -112,6 +113,9 @@ class MIFS(LinearSelector):
         Of the graph of similar rows, with heat-kernel weights.
     graph : sparse matrix of shape (n_rows, n_rows), optional
         Similarities of the training rows to take instead.
+    unknown : {"negative", "mean"}, optional
+        What an unknown entry counts as: irrelevant, or the mean of the label where it is observed.
+        By default irrelevant, with a warning that the method cannot leave such entries out.
     n_features_to_select : int, float or None
         How many features to keep, or which share of them; half by default.
     max_iter : int
@@ -146,8 +150,7 @@ class MIFS(LinearSelector):
     increases the objective; published code takes gradient steps of a fixed length, with which
     short rows of W jump to and fro instead of vanishing.
 
-    The method has no place for unknown entries: they count as the mean of what is known of the
-    label. Ambiguous zeros are zeros.
+    The method has no place for unknown entries, see ``unknown``. Ambiguous zeros are zeros.
 
     References
     ----------
@@ -163,6 +166,7 @@ class MIFS(LinearSelector):
         "n_factors": [Interval(Integral, 1, None, closed="left"), None],
         "n_neighbors": [Interval(Integral, 1, None, closed="left")],
         "graph": ["sparse matrix", None],
+        "unknown": [StrOptions({"negative", "mean"}), None],
         "max_iter": [Interval(Integral, 1, None, closed="left")],
         "tol": [Interval(Real, 0, None, closed="left")],
         "callback": [callable, None],
@@ -178,6 +182,7 @@ class MIFS(LinearSelector):
         n_factors: int | None = None,
         n_neighbors: int = 5,
         graph: Any = None,
+        unknown: str | None = None,
         n_features_to_select: int | float | None = None,
         max_iter: int = 300,
         tol: float = 1e-5,
@@ -190,6 +195,7 @@ class MIFS(LinearSelector):
         self.n_factors = n_factors
         self.n_neighbors = n_neighbors
         self.graph = graph
+        self.unknown = unknown
         self.n_features_to_select = n_features_to_select
         self.max_iter = max_iter
         self.tol = tol
@@ -198,7 +204,7 @@ class MIFS(LinearSelector):
     def _fit_map(
         self, X: Any, Y: np.ndarray, rows: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        Y = np.where(np.isnan(Y), np.nanmean(Y, axis=0), Y)
+        Y = fill_unknown(Y, self.unknown, type(self).__name__)
         similar = heat_graph(X, self.n_neighbors) if self.graph is None else None
         lap = laplacian(cut_graph(self.graph, rows) if similar is None else similar)
         weights = (self.alpha, self.beta, self.gamma, self.ridge)

@@ -154,7 +154,8 @@ class CPLST(PLST):
     minimiser for its own W. Here both are one regression. With centred features there is no
     difference.
 
-    With as many factors as labels this is ridge regression of every label on its own.
+    With as many factors as labels this is ridge regression of every label on its own. Ambiguous
+    zeros are zeros.
 
     References
     ----------

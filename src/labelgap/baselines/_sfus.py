@@ -8,8 +8,9 @@ from typing import Any, ClassVar
 
 import numpy as np
 from scipy import linalg
-from sklearn.utils._param_validation import Interval
+from sklearn.utils._param_validation import Interval, StrOptions
 
+from labelgap.baselines._linear import fill_unknown
 from labelgap.baselines._selector import LinearSelector
 from labelgap.fitting import Monitor, Trace
 from labelgap.kernels.gram import weighted_gram
@@ -83,6 +84,9 @@ class SFUS(LinearSelector):
         Dimension of the subspace; half the number of labels by default. From the number of
         labels on, every W lies in some subspace and the last term is zero: this is FSNM without
         an intercept.
+    unknown : {"negative", "mean"}, optional
+        What an unknown entry counts as: irrelevant, or the mean of the label where it is observed.
+        By default irrelevant, with a warning that the method cannot leave such entries out.
     n_features_to_select : int, float or None
         How many features to keep, or which share of them; half by default.
     max_iter : int
@@ -119,8 +123,7 @@ class SFUS(LinearSelector):
     the authors takes eigenvectors of a matrix that is not symmetric for Q and uses Q Q' as if
     they were orthogonal; here Q is made orthonormal.
 
-    The method has no place for unknown entries: they count as the mean of what is known of the
-    label. Ambiguous zeros are zeros.
+    The method has no place for unknown entries, see ``unknown``. Ambiguous zeros are zeros.
 
     References
     ----------
@@ -133,6 +136,7 @@ class SFUS(LinearSelector):
         "alpha": [Interval(Real, 0, None, closed="neither")],
         "beta": [Interval(Real, 0, None, closed="left")],
         "n_factors": [Interval(Integral, 1, None, closed="left"), None],
+        "unknown": [StrOptions({"negative", "mean"}), None],
         "max_iter": [Interval(Integral, 1, None, closed="left")],
         "tol": [Interval(Real, 0, None, closed="left")],
         "callback": [callable, None],
@@ -144,6 +148,7 @@ class SFUS(LinearSelector):
         beta: float = 1.0,
         *,
         n_factors: int | None = None,
+        unknown: str | None = None,
         n_features_to_select: int | float | None = None,
         max_iter: int = 200,
         tol: float = 1e-5,
@@ -152,6 +157,7 @@ class SFUS(LinearSelector):
         self.alpha = alpha
         self.beta = beta
         self.n_factors = n_factors
+        self.unknown = unknown
         self.n_features_to_select = n_features_to_select
         self.max_iter = max_iter
         self.tol = tol
@@ -161,7 +167,7 @@ class SFUS(LinearSelector):
         self, X: Any, Y: np.ndarray, rows: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         features = prepare_features(X)
-        Y = np.where(np.isnan(Y), np.nanmean(Y, axis=0), Y)
+        Y = fill_unknown(Y, self.unknown, type(self).__name__)
         n_factors = self.n_factors or max(1, Y.shape[1] // 2)
         n_factors = min(n_factors, *Y.shape[1:], features.shape[1])
         monitor = Monitor(self.max_iter, self.tol, self.callback)

@@ -1,4 +1,4 @@
-"""The command line: ``labelgap demo | datasets | hide | fit | predict | evaluate``.
+"""The command line, ``labelgap``: audit and review of one's own tables, models, benchmarks.
 
 One thin file per command; a command is a function listed in :mod:`labelgap.cli._app`. Results go
 to standard output, everything else to standard error. Exit codes: 0 success, 1 something failed

@@ -8,14 +8,38 @@ import typer
 
 import labelgap
 from labelgap.cli._command import as_command
+from labelgap.cli.audit import audit
+from labelgap.cli.bench import bench
+from labelgap.cli.compare import compare
+from labelgap.cli.complete import complete
 from labelgap.cli.datasets import datasets
 from labelgap.cli.demo import demo
 from labelgap.cli.evaluate import evaluate
+from labelgap.cli.extend import extend
 from labelgap.cli.fit import fit
 from labelgap.cli.hide import hide
 from labelgap.cli.predict import predict
+from labelgap.cli.report import report
+from labelgap.cli.review import review
+from labelgap.cli.select import select
+from labelgap.cli.topics import topics
 
-COMMANDS = (demo, datasets, hide, fit, predict, evaluate)
+COMMANDS = (
+    demo,
+    audit,
+    review,
+    report,
+    complete,
+    compare,
+    fit,
+    predict,
+    evaluate,
+    topics,
+    select,
+    extend,
+    hide,
+    datasets,
+)
 
 app = typer.Typer(
     name="labelgap",
@@ -48,9 +72,12 @@ def root(
 
     [bold]With your own table[/bold] (1, 0, and empty cells where nobody looked)
 
-    \b  labelgap fit items.csv --labels 'tag_*' -o tags.model
+    \b  labelgap audit items.csv --labels 'tag_*' --item id
+      labelgap review items.csv --labels 'tag_*' --item id --db decisions.sqlite
+      labelgap fit items.csv --labels 'tag_*' -o tags.model
       labelgap predict tags.model new.csv -o predictions.csv
       labelgap evaluate checked.csv --model tags.model
+      labelgap compare items.csv --labels 'tag_*' --item id
 
     Exit codes: 0 success, 1 something failed while running, 2 wrong usage or bad input.
 
@@ -60,3 +87,4 @@ def root(
 
 for _function in COMMANDS:
     app.command(_function.__name__)(as_command(_function))
+app.add_typer(bench)

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 from sklearn.feature_extraction.text import TfidfVectorizer
+from sklearn.preprocessing import StandardScaler
 
 from labelgap.cli._failures import BadInputError
 from labelgap.cli._loaded import Loaded
@@ -90,6 +91,23 @@ def design_matrix(rows: Loaded, X: Any, vectorizer: TfidfVectorizer | None) -> A
     if X.shape[1] == 0:
         return words
     return sparse.csr_array(sparse.hstack([sparse.csr_array(X), words], format="csr"))
+
+
+def named_design(rows: Loaded) -> tuple[Any, list[str] | None, bool]:
+    """Features with their names, and whether they are scaled already.
+
+    Numbers beside words are standardised here, and weigh as much as the words of a row.
+    """
+    vectorizer = fit_text(rows)
+    if vectorizer is None:
+        return design_matrix(rows, rows.X, None), rows.features, False
+    numbers = rows.X
+    terms = [f"{rows.text}: {term}" for term in vectorizer.get_feature_names_out()]
+    if numbers.shape[1]:
+        _refuse_nonfinite(rows, numbers)
+        numbers = StandardScaler().fit_transform(numbers) / np.sqrt(numbers.shape[1])
+    X = design_matrix(rows, numbers, vectorizer)
+    return X, [*(rows.features or ()), *terms], True
 
 
 def _refuse_nonfinite(rows: Loaded, X: Any) -> None:

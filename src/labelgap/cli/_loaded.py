@@ -52,7 +52,7 @@ class Loaded:
     item : str
     Y : Labels, optional
     texts : array of str, optional
-        The column of text.
+        The column of text, called ``text``.
     lists_labels : bool
         Whether the source lists the labels of each row, so that a label it never mentions is one
         that no row has; otherwise such a label is unknown.
@@ -66,6 +66,7 @@ class Loaded:
     item: str
     Y: Labels | None = None
     texts: np.ndarray | None = None
+    text: str | None = None
     lists_labels: bool = False
     part: str = "all"
 

@@ -44,10 +44,20 @@ class RowOptions:
         typer.Argument(
             metavar="DATA",
             show_default=False,
-            help="A file (CSV, Parquet, ARFF, svmlight, MATLAB; compressed or not), or the name of "
-            "a data set (see: labelgap datasets).",
+            help="A file (CSV, Parquet, ARFF, svmlight, MATLAB; compressed or not), a folder of "
+            "CSV or Parquet files, a DuckDB or SQLite file, or the name of a data set (see: "
+            "labelgap datasets).",
         ),
     ]
+    query: Annotated[
+        str | None,
+        typer.Option(
+            metavar="SQL",
+            help="The rows of a database, such as 'SELECT * FROM items'; not needed when it holds "
+            "one table.",
+            rich_help_panel=_ROWS,
+        ),
+    ] = None
     format: Annotated[
         Format,
         typer.Option(help="The format of DATA; by its name unless given.", rich_help_panel=_ROWS),
@@ -109,8 +119,18 @@ class LabelledOptions(RowOptions):
         Path | None,
         typer.Option(
             metavar="FILE",
-            help="A long table (CSV, Parquet) with one item-label pair per line, in place of the "
-            "labels in DATA; --labels then says which columns of DATA are no features.",
+            help="A long table (CSV, Parquet, or a folder of them) with one item-label pair per "
+            "line, in place of the labels in DATA; --labels then says which columns of DATA are no "
+            "features.",
+            rich_help_panel=_LABELS,
+        ),
+    ] = None
+    label_query: Annotated[
+        str | None,
+        typer.Option(
+            metavar="SQL",
+            help="The long table from the database DATA, such as 'SELECT id, tag AS label FROM "
+            "tags'; in place of --label-table.",
             rich_help_panel=_LABELS,
         ),
     ] = None

@@ -11,7 +11,7 @@ import numpy as np
 from labelgap.cli._failures import BadInputError, reading
 from labelgap.cli._loaded import Hints, Loaded
 from labelgap.cli._options import Format, LabelledOptions, RowOptions, Rows, Unstated
-from labelgap.cli._tables import align, long_labels, read_table_file
+from labelgap.cli._tables import align, has_long_table, long_labels, read_table_file
 from labelgap.cli._terminal import Terminal
 from labelgap.data import (
     DataFormatError,
@@ -24,11 +24,14 @@ from labelgap.data import (
     read_svmlight,
     read_xc,
 )
+from labelgap.data._frames import DATABASES
 
-_SUFFIXES = {
+_SUFFIXES: dict[str, Format] = {
     ".csv": Format.TABLE,
     ".parquet": Format.TABLE,
     ".pq": Format.TABLE,
+    ".tsv": Format.TABLE,
+    **dict.fromkeys(DATABASES, Format.TABLE),
     ".arff": Format.ARFF,
     ".svm": Format.SVMLIGHT,
     ".svmlight": Format.SVMLIGHT,
@@ -86,7 +89,7 @@ def _is_name(data: str) -> bool:
 
 
 def _check_file(path: Path, options: RowOptions) -> None:
-    if path.is_dir():
+    if path.is_dir() and options.format not in (Format.AUTO, Format.TABLE):
         raise BadInputError(f"{path}: is a folder; give a file in it")
     if path.exists():
         return
@@ -105,6 +108,8 @@ def check_dataset_name(name: str, more: str = "") -> str:
 
 
 def _format_of(path: Path) -> Format:
+    if path.is_dir():
+        return Format.TABLE
     suffixes = [suffix.lower() for suffix in path.suffixes if suffix.lower() not in _COMPRESSED]
     kind = _SUFFIXES.get(suffixes[-1]) if suffixes else None
     if kind is None:
@@ -135,7 +140,7 @@ def _read_arff(path: Path, options: LabelledOptions, hints: Hints) -> Dataset:
     try:
         return read_arff(path)
     except DataFormatError:
-        if options.label_table is None:
+        if not has_long_table(options):
             raise
         # no attribute is a label: all labels are in the long table
         return read_arff(path, [])
@@ -150,13 +155,25 @@ def _arff_labels(given: list[str]) -> Any:
 
 
 def _check_label_options(options: LabelledOptions) -> None:
-    if options.label_table is None:
+    _check_queries(options)
+    if not has_long_table(options):
         if options.value_column is not None or options.label_column != "label":
             raise BadInputError("--label-column and --value-column are for --label-table; give it")
         if options.unstated is Unstated.UNKNOWN:
             raise BadInputError(
                 "--unstated unknown: is for --label-table; leave unknown cells of label columns "
                 "empty"
+            )
+
+
+def _check_queries(options: LabelledOptions) -> None:
+    is_database = Path(options.data).suffix.lower() in DATABASES
+    if options.label_query is not None and options.label_table is not None:
+        raise BadInputError("--label-query and --label-table: give one of them, and not both")
+    for name, query in (("--query", options.query), ("--label-query", options.label_query)):
+        if query is not None and not is_database:
+            raise BadInputError(
+                f"{name}: is for a database ({', '.join(DATABASES)}), and {options.data} is none"
             )
 
 
@@ -174,7 +191,7 @@ def _of_dataset(
         raise BadInputError(f"--text {options.text}: only tables have a column of text")
     if options.labels and kind is not Format.ARFF:
         raise BadInputError(f"--labels: {place} says itself what its labels are; leave it out")
-    if options.label_table is None:
+    if not has_long_table(options):
         Y = (
             dataset.Y
             if options.unstated is Unstated.IRRELEVANT

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from fnmatch import fnmatchcase
 from pathlib import Path
@@ -14,31 +16,70 @@ from labelgap.cli._failures import BadInputError, reading
 from labelgap.cli._loaded import Hints, Loaded
 from labelgap.cli._options import LabelledOptions, RowOptions
 from labelgap.data import DataFormatError, read_table
+from labelgap.data._frames import DATABASES, is_parquet, read_frame
 from labelgap.labels import Labels, State
 
 _MOST_SHOWN = 12
 
 
-def column_names(path: Path) -> list[str]:
-    """The names of the columns of a table, without reading its rows."""
-    if _is_parquet(path):
+def open_table(path: Path, query: str | None = None) -> Any:
+    """What :func:`column_names`, :func:`read_column` and ``read_table`` take.
+
+    A file is read by those when they need it; a folder, a database and tab-separated text are
+    read here, once.
+    """
+    read_now = path.is_dir() or path.suffix.lower() in DATABASES or ".tsv" in path.suffixes
+    if query is None and not read_now:
+        return path
+    return read_frame(path, query=query)[0]
+
+
+def column_names(table: Any) -> list[str]:
+    """The names of the columns of a table, without reading the rows of a file."""
+    if not isinstance(table, Path):
+        return [str(name) for name in table.columns]
+    if is_parquet(table):
         parquet = require("pyarrow.parquet", extra="frames", purpose="reading Parquet")
-        return list(parquet.read_schema(path).names)
+        return list(parquet.read_schema(table).names)
     pandas = require("pandas", extra="frames", purpose="reading CSV")
-    return [str(name) for name in pandas.read_csv(path, nrows=0).columns]
+    try:
+        return [str(name) for name in pandas.read_csv(table, nrows=0).columns]
+    except pandas.errors.EmptyDataError as error:
+        raise BadInputError(
+            f"{table}: is empty; give a table with a line of names and at least one row"
+        ) from error
+    except UnicodeDecodeError:
+        # said with its line when the rows are read
+        return [str(name) for name in read_frame(table)[0].columns]
 
 
-def read_column(path: Path, name: str) -> np.ndarray:
+def read_column(table: Any, name: str) -> np.ndarray:
     """One column of a table."""
+    if not isinstance(table, Path):
+        return table[name].to_numpy()
     pandas = require("pandas", extra="frames", purpose="reading a table")
-    if _is_parquet(path):
-        return pandas.read_parquet(path, columns=[name])[name].to_numpy()
-    return pandas.read_csv(path, usecols=[name])[name].to_numpy()
+    if is_parquet(table):
+        return pandas.read_parquet(table, columns=[name])[name].to_numpy()
+    return pandas.read_csv(table, usecols=[name], low_memory=False)[name].to_numpy()
+
+
+@contextmanager
+def called(place: str) -> Iterator[None]:
+    """Errors about a table that was read beforehand name where it came from."""
+    try:
+        yield
+    except DataFormatError as error:
+        if error.file != "frame":
+            raise
+        raise DataFormatError(
+            error.problem, file=place, line=error.line, remedy=error.remedy
+        ) from None
 
 
 def read_table_file(path: Path, options: RowOptions, hints: Hints, *, labelled: bool) -> Loaded:
     """Features, ids, text and labels of a table."""
-    columns = column_names(path)
+    table = open_table(path, options.query)
+    columns = column_names(table)
     item = options.item or (hints.item if hints.item in columns else None)
     text = hints.text or getattr(options, "text", None)
     for option, name in (("--item", item), ("--text", text)):
@@ -50,28 +91,35 @@ def read_table_file(path: Path, options: RowOptions, hints: Hints, *, labelled: 
     unused = set(columns) if hints.only_labels else unused
     how = _label_arguments(options, labels, item) if labelled else {"label_columns": []}
     drop = [name for name in columns if name in unused - {*how.get("label_columns", []), item}]
-    dataset = read_table(path, item=item, drop=drop, **how)
+    with called(str(path)):
+        dataset = read_table(table, item=item, drop=drop, **how)
     loaded = Loaded(
         str(path),
         dataset.X,
         [str(name) for name in dataset.feature_names],  # type: ignore[union-attr]
-        np.arange(dataset.Y.n_rows) if item is None else read_column(path, item),
+        np.arange(dataset.Y.n_rows) if item is None else read_column(table, item),
         item or "row",
-        texts=None if text is None else _texts(read_column(path, text)),
+        text=text,
+        texts=None if text is None else _texts(read_column(table, text)),
     )
     if not labelled:
         return loaded
-    if options.label_table is None:  # type: ignore[attr-defined]
+    if not has_long_table(options):
         return replace(loaded, Y=dataset.Y)
     Y = long_labels(options, loaded) if item is None else dataset.Y
     return replace(loaded, Y=align(Y, labels) if labels else Y, lists_labels=True)
+
+
+def has_long_table(options: Any) -> bool:
+    """Whether the labels are listed in a table of their own."""
+    return options.label_table is not None or options.label_query is not None
 
 
 def long_labels(options: Any, rows: Loaded) -> Labels:
     """Labels of rows without a column of ids: the long table refers to them by number."""
     pandas = require("pandas", extra="frames", purpose="reading a label table")
     frame = pandas.DataFrame({rows.item: rows.items})
-    with reading(options.label_table):
+    with reading(options.label_table or options.data):
         try:
             return read_table(frame, item=rows.item, **_long_arguments(options)).Y
         except DataFormatError as error:
@@ -108,7 +156,7 @@ def _label_columns(
     names = _match(path, columns, "--labels", options.labels)
     if not options.labels:
         names = [name for name in columns if name in hints.labels]
-    if not names and options.label_table is None:
+    if not names and not has_long_table(options):
         wanted = f" (looked for {', '.join(hints.labels[:5])})" if hints.labels else ""
         raise BadInputError(
             f"{path}: nothing says which columns are labels{wanted}; give --labels 'a,b' or a "
@@ -118,7 +166,7 @@ def _label_columns(
 
 
 def _label_arguments(options: Any, labels: list[str], item: str | None) -> dict[str, Any]:
-    if options.label_table is None:
+    if not has_long_table(options):
         return {"label_columns": labels, "unstated": str(options.unstated)}
     # rows without ids are joined by number afterwards
     return {"label_columns": []} if item is None else _long_arguments(options)
@@ -137,14 +185,14 @@ def _match(path: Path, columns: list[str], option: str, wanted: list[str]) -> li
 
 def _long_arguments(options: LabelledOptions) -> dict[str, Any]:
     path = options.label_table
-    assert path is not None
-    if not path.is_file():
+    if path is not None and not path.exists():
         raise BadInputError(f"--label-table {path}: there is no such file; check the path")
+    table = open_table(path or Path(options.data), options.label_query)
     value = options.value_column
-    if value is None and "value" in column_names(path):
+    if value is None and "value" in column_names(table):
         value = "value"
     return {
-        "label_table": path,
+        "label_table": table,
         "label": options.label_column,
         "value": value,
         "unstated": str(options.unstated),
@@ -163,7 +211,3 @@ def _require(path: Path, columns: list[str], option: str, names: Any) -> None:
 
 def _texts(column: np.ndarray) -> np.ndarray:
     return np.array(["" if one is None or one != one else str(one) for one in column], dtype=object)
-
-
-def _is_parquet(path: Path) -> bool:
-    return path.suffix.lower() in (".parquet", ".pq")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal
@@ -11,9 +10,10 @@ import numpy as np
 from scipy import sparse
 from sklearn.feature_extraction.text import TfidfVectorizer
 
-from labelgap._extras import require
 from labelgap.data._dataset import Dataset
 from labelgap.data._errors import DataFormatError
+from labelgap.data._frames import read_frame
+from labelgap.data._ids import check_ids, ids_as_text
 from labelgap.labels import Labels
 
 
@@ -68,9 +68,12 @@ def read_table(
         raise ValueError("give either label_columns or label_table, and not both")
     if tfidf is not None and text is None:
         raise ValueError("tfidf is given without text: name the column of text")
-    frame, file = _frame(source)
+    frame, file = read_frame(source)
     split = _split(train, len(frame))
     if label_columns is not None:
+        if item is not None:
+            _require_columns(frame, file, [item])
+            check_ids(frame[item], file)
         Y = _wide_labels(frame, file, label_columns, unstated)
     else:
         Y = _long_labels(frame, file, label_table, item, label, value, unstated)
@@ -85,29 +88,6 @@ def read_table(
         names += [f"{text}:{term}" for term in terms]
     train, test = split or (None, None)
     return Dataset(Path(file).stem, X, Y, np.array(names, dtype=object), train, test)
-
-
-def _frame(source: Any) -> tuple[Any, str]:
-    pandas = require("pandas", extra="frames", purpose="read_table")
-    if isinstance(source, pandas.DataFrame):
-        return source.reset_index(drop=True), "frame"
-    if hasattr(source, "to_pandas"):
-        return source.to_pandas(), "frame"
-    if not isinstance(source, (str, os.PathLike)):
-        raise TypeError(f"a table is a path or a frame, not {type(source).__name__}")
-    path = Path(source)
-    try:
-        if path.suffix.lower() in (".parquet", ".pq"):
-            return pandas.read_parquet(path), str(path)
-        return pandas.read_csv(path), str(path)
-    except FileNotFoundError:
-        raise
-    except (ValueError, OSError) as error:
-        raise DataFormatError(
-            f"cannot read the table ({error})".replace("\n", " "),
-            file=str(path),
-            remedy="Check that it is comma-separated text with a line of names, or Parquet",
-        ) from error
 
 
 def _require_columns(frame: Any, file: str, names: Any) -> None:
@@ -128,54 +108,93 @@ def _wide_labels(frame: Any, file: str, label_columns: Sequence[str], unstated) 
             "the cells of unknown labels empty"
         )
     _require_columns(frame, file, label_columns)
+    for name in label_columns:
+        _refuse_words_as_labels(frame[name], file)
     return Labels.from_frame(frame[list(label_columns)], zeros=unstated)
+
+
+def _refuse_words_as_labels(column: Any, file: str) -> None:
+    """A column with a word in it is text throughout: what is wrong is the word, not its ones."""
+    if column.dtype.kind in "biuf":
+        return
+    row = _first_word(column)
+    if row is None or not isinstance(column.iloc[row], str) or _is_number(column.iloc[row]):
+        return
+    raise DataFormatError(
+        f"column {column.name!r} holds {column.iloc[row]!r}, which is no label",
+        file=file,
+        line=row + 2,
+        remedy="Write 1, 0 or an empty cell for unknown",
+    )
 
 
 def _long_labels(frame, file, label_table, item, label, value, unstated) -> Labels:
     if item is None:
         raise ValueError("item is missing: name the column that identifies an item in both tables")
-    pairs, pairs_file = _frame(label_table)
+    pairs, pairs_file = read_frame(label_table)
     _require_columns(frame, file, [item])
     _require_columns(pairs, pairs_file, [item, label, *([value] if value else ())])
-    items = frame[item]
-    twice = items[items.duplicated()]
-    if len(twice):
+    items, named = check_ids(frame[item], file), ids_as_text(pairs[item], pairs_file)
+    position = {one: row for row, one in enumerate(items)}
+    strangers = [row for row, one in enumerate(named) if one not in position]
+    if strangers:
         raise DataFormatError(
-            f"item {twice.tolist()[0]!r} occurs twice",
-            file=file,
-            line=int(twice.index[0]) + 2,
-            remedy=f"Values of {item!r} must identify a row",
-        )
-    strangers = np.flatnonzero(~pairs[item].isin(items).to_numpy())
-    if strangers.size:
-        raise DataFormatError(
-            f"item {pairs[item].tolist()[strangers[0]]!r} is not in {file}",
+            f"item {named[strangers[0]]!r} is not in {file}",
             file=pairs_file,
-            line=int(strangers[0]) + 2,
-            remedy="Remove the line or add the item",
+            line=strangers[0] + 2,
+            remedy="Remove the line or add the item"
+            + (f" ({len(strangers):,} lines are like that)" if len(strangers) > 1 else ""),
         )
+    _refuse_empty_labels(pairs[label], pairs_file)
     return Labels.from_long(
-        pairs[item].to_numpy(),
+        np.array([position[one] for one in named], dtype=np.int64),
         pairs[label].to_numpy(),
         None if value is None else pairs[value].to_numpy(),
-        item_order=items.to_numpy(),
+        item_order=np.arange(len(items)),
         unstated=unstated,
     )
+
+
+def _refuse_empty_labels(column: Any, file: str) -> None:
+    empty = np.flatnonzero(column.isna().to_numpy())
+    if empty.size:
+        raise DataFormatError(
+            f"the label in column {column.name!r} is empty",
+            file=file,
+            line=int(empty[0]) + 2,
+            remedy="Remove the line or name the label",
+        )
 
 
 def _numbers(frame: Any, file: str, columns: list) -> np.ndarray:
     for name in columns:
         column = frame[name]
         if column.dtype.kind not in "biuf":
-            seen = column.dropna()
-            example = repr(seen.iloc[0]) if len(seen) else "nothing"
+            row = _first_word(column)
+            example = "nothing" if row is None else repr(column.iloc[row])
             raise DataFormatError(
                 f"column {name!r} holds {example}, not numbers",
                 file=file,
-                line=int(seen.index[0]) + 2 if len(seen) else None,
+                line=None if row is None else row + 2,
                 remedy=f"Pass drop=[{name!r}], text={name!r} for TF-IDF, or encode it first",
             )
     return frame[columns].to_numpy(dtype=np.float64, na_value=np.nan)
+
+
+def _first_word(column: Any) -> int | None:
+    """The first row that holds something other than a number."""
+    for row, value in enumerate(column):
+        if value is not None and value == value and not _is_number(value):
+            return row
+    return next((row for row, one in enumerate(column) if one is not None and one == one), None)
+
+
+def _is_number(value: Any) -> bool:
+    try:
+        float(value)
+    except (TypeError, ValueError):
+        return False
+    return True
 
 
 def _words(column: Any, rows: np.ndarray, options: Mapping[str, Any]) -> tuple[Any, np.ndarray]:

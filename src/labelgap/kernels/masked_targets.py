@@ -11,12 +11,15 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import njit
+from numba import njit, prange
 from scipy import sparse
+
+from labelgap.kernels.threads import block_edges, one_blas_thread
 
 __all__ = [
     "MaskedTarget",
     "best_offset",
+    "loss_from_products",
     "masked_cross",
     "masked_loss",
     "masked_product",
@@ -24,7 +27,7 @@ __all__ = [
     "squared_cross",
 ]
 
-_BLOCK_CELLS = 2**20
+_BLOCK_CELLS = 2**18
 
 
 class MaskedTarget(NamedTuple):
@@ -57,6 +60,8 @@ def masked_product(target: MaskedTarget, V: Any, F: np.ndarray, gram: Any = None
     """V' (M o (V F)), of shape (k, c); ``gram`` is V'V where it is at hand."""
     if target.mask is None:
         return gram @ F if gram is not None else V.T @ (V @ F)
+    if not sparse.issparse(V):
+        return _dense_product(target.mask, V, F)
     out = np.zeros((V.shape[1], F.shape[1]))
     for part in target.blocks():
         block = V[part]
@@ -64,6 +69,13 @@ def masked_product(target: MaskedTarget, V: Any, F: np.ndarray, gram: Any = None
         _clear(fitted, target.mask[part])
         out += block.T @ fitted
     return out
+
+
+def _dense_product(mask: np.ndarray, V: np.ndarray, F: np.ndarray) -> np.ndarray:
+    V, F = (np.ascontiguousarray(part, dtype=np.float64) for part in (V, F))
+    step = max(1, _BLOCK_CELLS // max(F.shape[1], 1))
+    with one_blas_thread():
+        return _product_parts(mask, V, F, block_edges(len(V)), step).sum(axis=0)
 
 
 def masked_cross(target: MaskedTarget, V: Any, offset: np.ndarray) -> np.ndarray:
@@ -101,6 +113,15 @@ def masked_loss(target: MaskedTarget, V: Any, F: np.ndarray, offset: np.ndarray)
     return total
 
 
+def loss_from_products(
+    target: MaskedTarget, F: np.ndarray, offset: np.ndarray, cross: np.ndarray, image: np.ndarray
+) -> float:
+    """The same from :func:`masked_cross` and :func:`masked_product` of F."""
+    n_ones = np.bincount(target.ones.indices, minlength=target.shape[1])
+    start = n_ones @ (1 - 2 * offset) + target.n_observed() @ offset**2
+    return float(start - 2 * np.vdot(cross, F) + np.vdot(image, F))
+
+
 def best_offset(target: MaskedTarget, V: Any, F: np.ndarray) -> np.ndarray:
     """The b that minimises the loss: the mean of Y - V F over what is observed of each column."""
     total = np.zeros(F.shape[1])
@@ -132,6 +153,19 @@ def _weights_of_columns(target: MaskedTarget, V: Any) -> np.ndarray:
 
 def _dense(matrix: Any) -> np.ndarray:
     return matrix.toarray() if sparse.issparse(matrix) else matrix
+
+
+@njit(cache=True, parallel=True)
+def _product_parts(mask, V, F, edges, step):
+    """V' (M o (V F)) of every part of the rows, of shape (n_parts, k, c)."""
+    parts = np.zeros((edges.size - 1, V.shape[1], F.shape[1]))
+    for p in prange(edges.size - 1):
+        for first in range(edges[p], edges[p + 1], step):
+            rows = slice(first, min(first + step, edges[p + 1]))
+            fitted = np.dot(V[rows], F)
+            _clear(fitted, mask[rows])
+            parts[p] += np.dot(V[rows].T, fitted)
+    return parts
 
 
 @njit(cache=True)

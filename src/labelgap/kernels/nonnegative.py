@@ -79,7 +79,9 @@ def coordinate_sweeps(
     if terms is None:
         terms = Terms(sparse.csr_array((n_rows, 1)), np.zeros((1, k)))
     weights = terms.weights
-    _sweep_rows(
+    # m terms cost 2 k m in every sweep, or k^2 m / 2 once to make them part of the matrix
+    sweep = _sweep_rows if 4 * n_sweeps <= k else _sweep_matrices
+    sweep(
         Z,
         np.ascontiguousarray(linear, dtype=np.float64),
         np.ascontiguousarray(shared, dtype=np.float64),
@@ -97,43 +99,104 @@ def coordinate_sweeps(
 @njit(cache=True, parallel=True, fastmath=_REORDER)
 def _sweep_rows(Z, linear, shared, pattern, indptr, indices, weights, factors, n_sweeps, tol):
     """``factors`` is (k, n_terms) here: one coordinate of all terms of a row lies together."""
-    n, k = Z.shape
-    for i in prange(n):
-        Q = shared[pattern[i]]
-        start, m = indptr[i], indptr[i + 1] - indptr[i]
-        own = np.empty((k, m))
-        image = np.zeros(m)  # w_t (f_t . z)
-        slope = np.empty(k)
-        curvature = np.empty(k)
-        for j in range(k):
-            g, h = -linear[i, j], Q[j, j]
-            for c in range(k):
-                g += Q[j, c] * Z[i, c]
-            slope[j] = g
-            z = Z[i, j]
-            for t in range(m):
-                f, w = factors[j, indices[start + t]], weights[start + t]
-                own[j, t] = f
-                h += w * f * f
-                image[t] += w * f * z
-            curvature[j] = h
-        w = weights[start : start + m]
-        _sweep_one(Z[i], Q, slope, curvature, own, w, image, n_sweeps, tol)
+    for i in prange(Z.shape[0]):
+        z, Q = Z[i], shared[pattern[i]]
+        w = weights[indptr[i] : indptr[i + 1]]
+        own = _gather(factors, indices[indptr[i] : indptr[i + 1]])
+        slope = _slope(z, linear[i], Q)
+        curvature = _curvature(Q, own, w)
+        _sweep_one(z, Q, slope, curvature, own, w, _image(z, own, w), n_sweeps, tol)
+
+
+@njit(cache=True, parallel=True, fastmath=_REORDER)
+def _sweep_matrices(Z, linear, shared, pattern, indptr, indices, weights, factors, n_sweeps, tol):
+    """The same for many sweeps: the terms of a row become part of a matrix of its own."""
+    for i in prange(Z.shape[0]):
+        z, Q = Z[i], shared[pattern[i]]
+        w = weights[indptr[i] : indptr[i + 1]]
+        own = _gather(factors, indices[indptr[i] : indptr[i + 1]])
+        curvature = _curvature(Q, own, w)
+        if w.size:
+            Q = _with_terms(Q, own, w)
+        slope = _slope(z, linear[i], Q)
+        _sweep_one(z, Q, slope, curvature, own[:, :0], w[:0], w[:0], n_sweeps, tol)
+
+
+@njit(cache=True)
+def _gather(factors, columns):
+    """The factors of some terms, of shape (k, m)."""
+    own = np.empty((factors.shape[0], columns.size))
+    for j in range(own.shape[0]):
+        for t in range(columns.size):
+            own[j, t] = factors[j, columns[t]]
+    return own
+
+
+@njit(cache=True, fastmath=_REORDER)
+def _slope(z, linear, Q):
+    """Half the gradient without the terms."""
+    slope = np.empty(z.size)
+    for j in range(z.size):
+        g = -linear[j]
+        for c in range(z.size):
+            g += Q[j, c] * z[c]
+        slope[j] = g
+    return slope
+
+
+@njit(cache=True, fastmath=_REORDER)
+def _curvature(Q, own, weights):
+    """Of every coordinate, and 0 where there is none."""
+    curvature = np.empty(own.shape[0])
+    for j in range(curvature.size):
+        h = Q[j, j]
+        for t in range(weights.size):
+            h += weights[t] * own[j, t] * own[j, t]
+        curvature[j] = h if h > _NO_CURVATURE * Q[j, j] else 0.0
+    return curvature
+
+
+@njit(cache=True, fastmath=_REORDER)
+def _image(z, own, weights):
+    """w_t (f_t . z) of every term."""
+    image = np.zeros(weights.size)
+    for j in range(z.size):
+        if z[j] != 0.0:
+            for t in range(image.size):
+                image[t] += z[j] * own[j, t]
+    for t in range(image.size):
+        image[t] *= weights[t]
+    return image
+
+
+@njit(cache=True, fastmath=_REORDER)
+def _with_terms(Q, own, weights):
+    """Q + sum_t w_t f_t f_t'."""
+    matrix = np.empty(Q.shape)
+    scaled = np.empty(weights.size)
+    for j in range(Q.shape[0]):
+        for t in range(weights.size):
+            scaled[t] = weights[t] * own[j, t]
+        for c in range(j + 1):
+            total = Q[j, c]
+            for t in range(weights.size):
+                total += scaled[t] * own[c, t]
+            matrix[j, c] = matrix[c, j] = total
+    return matrix
 
 
 @njit(cache=True, fastmath=_REORDER)
 def _sweep_one(z, Q, slope, curvature, own, weights, image, n_sweeps, tol):
-    k, m = own.shape
+    k, m = z.size, weights.size
     for _ in range(n_sweeps):
         largest_move, largest = 0.0, 0.0
         for j in range(k):
-            h = curvature[j]
-            if h <= _NO_CURVATURE * Q[j, j]:
+            if curvature[j] == 0.0:
                 continue
             g = slope[j]
             for t in range(m):
                 g += own[j, t] * image[t]
-            new = max(0.0, z[j] - g / h)
+            new = max(0.0, z[j] - g / curvature[j])
             move = new - z[j]
             if move != 0.0:
                 z[j] = new

@@ -22,8 +22,8 @@ from labelgap.mending._labelwise import LabelwiseCompleter
 from labelgap.mending._neighbors import NeighborsCompleter
 from labelgap.mending._recording import recording_rate, relevant_though_unrecorded
 from labelgap.mending._soft_targets import SoftLabel, fit_soft, scores_of
-from labelgap.mending._thresholds import expected_f1_threshold
-from labelgap.mending._trust import Plan, Trial, Verdict, judge, set_aside
+from labelgap.mending._thresholds import expected_f1_helps, expected_f1_threshold
+from labelgap.mending._trust import Plan, Trial, Verdict, chances_from, judge, set_aside
 from labelgap.yardsticks._calibration import fit_sigmoid
 from labelgap.yardsticks._label_prior import observed_frequency
 from labelgap.yardsticks._per_label import ConstantLabel, readable_by_workers
@@ -81,8 +81,8 @@ class Mend(LabelGapClassifier):
     threshold : {"auto", "half", "expected f1"}
         Where ``predict`` decides: at 0.5, or per label where the F1 score that the probabilities
         themselves promise on the training rows is largest. "auto" does the latter for labels that
-        were mended, whose probabilities seldom reach 0.5, and the former for those left as they
-        were.
+        were mended, where the trials say that it raises F1 at recorded entries or zeros are
+        ambiguous, and the former for all others.
     trial_rows, trial_labels : int
         At most so many rows and labels take part in the trials.
     n_jobs : int, optional
@@ -152,6 +152,7 @@ class Mend(LabelGapClassifier):
         self._rng = np.random.default_rng(check_random_state(self.random_state).randint(2**31 - 1))
         self.verdict_: Verdict | None = None
         self._sigmoid: tuple[float, float] | None = None
+        self._f1_helps = False
         plan, used_for = _PLAIN, np.zeros(labels.n_labels, dtype=bool)
         wanted = _with_gaps(labels)
         self._candidates = self._completers()
@@ -172,7 +173,8 @@ class Mend(LabelGapClassifier):
         self.completed_ = Completed(_stack(pieces, labels.shape), weights)
         if not self._gives_probabilities() and self._sigmoid is None:
             self._sigmoid = self._held_out_sigmoid(X, labels)
-        self.thresholds_ = self._choose_thresholds(X, mended)
+        useful = labels.ambiguous or self._f1_helps
+        self.thresholds_ = self._choose_thresholds(X, mended if useful else mended[:0])
 
     def _soft_labels(
         self, X: Any, labels: Labels, mended: np.ndarray, plan: Plan
@@ -236,9 +238,11 @@ class Mend(LabelGapClassifier):
             for plan in self._plans(part, some, columns, which):
                 trials.append(self._trial(X, labels, learn, aside, some, columns, plan))
         verdict = judge(trials, some, labels.n_labels, are_logits=self._scores_are_logits())
+        best = next(trial for trial in trials if trial.plan == verdict.plan)
         if not self._gives_probabilities():
-            best = next(trial for trial in trials if trial.plan == verdict.plan)
             self._sigmoid = fit_sigmoid(np.concatenate(best.scores), np.concatenate(best.values))
+        chances = chances_from(best, are_logits=self._scores_are_logits())
+        self._f1_helps = expected_f1_helps([chances(one) for one in best.scores], best.values)
         return verdict
 
     def _untried(self, labels: Labels, some: np.ndarray) -> Verdict:

@@ -16,7 +16,7 @@ from scipy.special import expit
 
 from labelgap.yardsticks._calibration import fit_sigmoid
 
-__all__ = ["Plan", "Trial", "Verdict", "judge", "set_aside"]
+__all__ = ["Plan", "Trial", "Verdict", "chances_from", "judge", "set_aside"]
 
 _LEAST_VARIANCE = 1e-12
 
@@ -74,8 +74,7 @@ def judge(trials: list[Trial], labels: np.ndarray, n_labels: int, *, are_logits:
     """
     measured = []
     for trial in trials:
-        chances = expit if are_logits else _pooled_sigmoid(trial)
-        measured.append(losses(trial, chances))
+        measured.append(losses(trial, chances_from(trial, are_logits=are_logits)))
     n_entries = max(1, sum(one.size for one in measured[0]))
     means = [sum(float(one.sum()) for one in found) / n_entries for found in measured]
     log_losses = {trial.plan: mean for trial, mean in zip(trials, means, strict=True)}
@@ -106,7 +105,10 @@ def shrink(values: np.ndarray, noise: np.ndarray) -> tuple[np.ndarray, float]:
     return mean + share * (values - mean), mean
 
 
-def _pooled_sigmoid(trial: Trial) -> Callable[[np.ndarray], np.ndarray]:
+def chances_from(trial: Trial, *, are_logits: bool) -> Callable[[np.ndarray], np.ndarray]:
+    """What makes probabilities of scores: one sigmoid for all labels, unless they are log-odds."""
+    if are_logits:
+        return expit
     scores, values = np.concatenate(trial.scores), np.concatenate(trial.values)
     slope, offset = fit_sigmoid(scores, values)
     return lambda some: expit(slope * some + offset)

@@ -8,7 +8,8 @@ from dataclasses import replace
 import numpy as np
 
 from labelgap.fitting import Monitor
-from labelgap.models.imvwl._params import Params, Problem, objective
+from labelgap.kernels.threads import one_blas_thread
+from labelgap.models.imvwl._params import Params, Problem, label_image, objective
 from labelgap.models.imvwl._steps import (
     RowSystem,
     balance_factors,
@@ -26,6 +27,7 @@ _MOST_SWEEPS = 2000
 _PRECISION = 1e-12
 
 
+@one_blas_thread()
 def random_start(views: list[View], n_rows: int, n_features: int, k: int, rng) -> np.ndarray:
     """U whose columns are means of a few rows, with noise so that no entry starts at zero."""
     U = np.zeros((n_features, k))
@@ -43,6 +45,7 @@ def random_start(views: list[View], n_rows: int, n_features: int, k: int, rng) -
     return U
 
 
+@one_blas_thread()
 def first_params(problem: Problem, U: np.ndarray, n_labels: int, correlation: bool) -> Params:
     """V from U by the views alone, then W and S from V."""
     k = U.shape[1]
@@ -70,14 +73,18 @@ def descend(
 ) -> Params:
     """Alternate the steps until the monitor says stop; the objective never increases."""
     system = RowSystem(problem)
+    image = None
 
     def improve(params: Params) -> tuple[Params, float]:
-        params = step_labels(problem, params, n_steps)
+        nonlocal image
+        params = step_labels(problem, params, n_steps, image)
         params = params._replace(V=system.sweep(params, n_sweeps))
         U, crosses = step_views(problem, params.V, params.U, n_sweeps)
         params, scale = balance_factors(problem, params._replace(U=U))
         params = balance_labels(problem, params)
-        return params, objective(problem, params, [cross * scale for cross in crosses]).total
+        image = label_image(problem, params)
+        crosses = [cross * scale for cross in crosses]
+        return params, objective(problem, params, crosses, image).total
 
     return _repeat(improve, params, monitor)
 
@@ -85,22 +92,28 @@ def descend(
 def descend_labels(problem: Problem, params: Params, monitor: Monitor, *, n_steps: int) -> Params:
     """W and S alone, for a subspace that is given."""
 
+    image = None
+
     def improve(params: Params) -> tuple[Params, float]:
-        params = step_labels(problem, params, n_steps)
-        return params, objective(replace(problem, views=[]), params).total
+        nonlocal image
+        params = step_labels(problem, params, n_steps, image)
+        image = label_image(problem, params)
+        return params, objective(replace(problem, views=[]), params, image=image).total
 
     return _repeat(improve, params, monitor)
 
 
 def _repeat(improve: Callable, params: Params, monitor: Monitor) -> Params:
     for _ in range(monitor.max_iter):
-        params, value = improve(params)
+        with one_blas_thread():
+            params, value = improve(params)
         if monitor.record(value):
             break
     monitor.finish()
     return params
 
 
+@one_blas_thread()
 def fold_in(problem: Problem, params: Params) -> np.ndarray:
     """The minimising V of the rows of a problem, for given U, W and S."""
     k = params.U.shape[1]

@@ -33,7 +33,13 @@ import numpy as np
 from scipy import sparse
 
 from labelgap.kernels.low_rank import nuclear_norm, thin_svd
-from labelgap.kernels.masked_targets import MaskedTarget, masked_loss
+from labelgap.kernels.masked_targets import (
+    MaskedTarget,
+    loss_from_products,
+    masked_cross,
+    masked_loss,
+    masked_product,
+)
 from labelgap.models.imvwl._views import View
 
 
@@ -119,8 +125,21 @@ def view_loss(view: View, V: np.ndarray, U: np.ndarray, cross: np.ndarray | None
     return float(loss - _squared_at(view.missing, own, U))
 
 
-def objective(problem: Problem, params: Params, crosses: list | None = None) -> Loss:
-    """J; ``crosses`` holds X_v' V of every view where they are at hand."""
+def label_image(problem: Problem, params: Params) -> np.ndarray | None:
+    """V' (M o (V W S)), of shape (k, n_labels), or None where labels play no part."""
+    if problem.target is None:
+        return None
+    return masked_product(problem.target, params.V[problem.labelled], params.F)
+
+
+def objective(
+    problem: Problem,
+    params: Params,
+    crosses: list | None = None,
+    image: np.ndarray | None = None,
+) -> Loss:
+    """J; ``crosses`` holds X_v' V of every view and ``image`` the :func:`label_image` where they
+    are at hand."""
     crosses = [None] * len(problem.views) if crosses is None else crosses
     pairs = zip(problem.views, crosses, strict=True)
     views = np.array([view_loss(view, params.V, params.U, cross) for view, cross in pairs])
@@ -128,11 +147,17 @@ def objective(problem: Problem, params: Params, crosses: list | None = None) -> 
     total = views.sum() + problem.ridge * (_squares(params.V) + _squares(params.U))
     if problem.target is not None:
         rows = params.V[problem.labelled]
-        labels = masked_loss(problem.target, rows, params.F, params.offset)
+        labels = _label_loss(problem.target, rows, params.F, params.offset, image)
         total += problem.alpha * labels + problem.ridge * _squares(params.W)
         if params.T is not None:
             total += problem.beta * nuclear_norm(params.T)
     return Loss(float(total), views, labels)
+
+
+def _label_loss(target, rows, F, offset, image: np.ndarray | None) -> float:
+    if image is None:
+        return masked_loss(target, rows, F, offset)
+    return loss_from_products(target, F, offset, masked_cross(target, rows, offset), image)
 
 
 def _squares(values: np.ndarray) -> float:

@@ -127,8 +127,10 @@ def _column_terms(view: View, V: np.ndarray) -> Terms | None:
     return Terms(sparse.csr_array(view.missing.T.tocsr()), V)
 
 
-def step_labels(problem: Problem, params: Params, n_steps: int) -> Params:
-    """W, S and the offset, given V."""
+def step_labels(
+    problem: Problem, params: Params, n_steps: int, image: np.ndarray | None = None
+) -> Params:
+    """W, S and the offset, given V; ``image`` is V' (M o (V W S)) where it is at hand."""
     target = problem.target
     if target is None or problem.alpha == 0:
         return params
@@ -137,7 +139,8 @@ def step_labels(problem: Problem, params: Params, n_steps: int) -> Params:
     if problem.with_offset:
         params = params._replace(offset=best_offset(target, rows, params.F))
     cross = masked_cross(target, rows, params.offset)
-    params = params._replace(W=_step_w(problem, rows, gram, cross, params, n_steps))
+    W = _step_w(problem, rows, gram, cross, params, n_steps, image)
+    params = params._replace(W=W)
     if params.T is None:
         return params
     if params.basis is None:
@@ -146,7 +149,7 @@ def step_labels(problem: Problem, params: Params, n_steps: int) -> Params:
     return balance_labels(problem, params._replace(T=T))
 
 
-def _step_w(problem, rows, gram, cross, params: Params, n_steps: int) -> np.ndarray:
+def _step_w(problem, rows, gram, cross, params: Params, n_steps: int, image) -> np.ndarray:
     """Steps of conjugate gradient, or the solution where all labels are observed."""
     W, T, target = params.W, params.T, problem.target
     ratio = problem.ridge / problem.alpha
@@ -165,7 +168,9 @@ def _step_w(problem, rows, gram, cross, params: Params, n_steps: int) -> np.ndar
     # columns of W are independent systems without S, and one large system with it
     shape = W.shape if T is None else (W.size, 1)
     diagonal = np.maximum(diagonal, 1e-12 * max(diagonal.max(), 1e-300)).reshape(shape)
-    residual = right.reshape(shape) - product(W.reshape(shape))
+    if image is None:
+        image = masked_product(target, rows, params.F)
+    residual = (right - (image if T is None else image @ T.T) - ratio * W).reshape(shape)
     correction = conjugate_gradient(product, residual, diagonal, n_steps=n_steps)
     return W + correction.reshape(W.shape)
 

@@ -8,8 +8,12 @@ import numpy as np
 from scipy import sparse
 
 from labelgap.kernels.products import Features, prepare_features, times, transposed_times
+from labelgap.kernels.threads import dense_times, dense_transposed_times
 from labelgap.models.imvwl._scaling import Scaling
 from labelgap.views import ViewGroups
+
+# with fewer of its values stored, products of a view in sparse form are the faster ones
+_SPARSE_SHARE = 0.1
 
 
 class View(NamedTuple):
@@ -29,12 +33,16 @@ class View(NamedTuple):
     squares: float
 
     def times(self, U: np.ndarray) -> np.ndarray:
-        """X_v U_v of the rows that have the view."""
-        return times(self.values, U.astype(self.values.dtype)).astype(np.float64)
+        """X_v U_v of the rows that have the view, in double precision."""
+        if sparse.issparse(self.values.rows):
+            return times(self.values, U)
+        return dense_times(self.values.rows, U)
 
     def transposed_times(self, V: np.ndarray) -> np.ndarray:
-        """X_v' V, for V of the rows that have the view."""
-        return transposed_times(self.values, V.astype(self.values.dtype)).astype(np.float64)
+        """X_v' V, for V of the rows that have the view, in double precision."""
+        if sparse.issparse(self.values.rows):
+            return transposed_times(self.values, V)
+        return dense_transposed_times(self.values.rows, V)
 
 
 def read_views(
@@ -117,6 +125,8 @@ def _view(rows, values, missing, columns) -> View:
     squares = float(np.einsum("ij,ij->i", stored, stored).sum(dtype=np.float64))
     if missing is not None:
         missing = sparse.csr_array(-missing)
+    if not sparse.issparse(values) and np.count_nonzero(values) < _SPARSE_SHARE * values.size:
+        values = sparse.csr_array(values)
     return View(rows, prepare_features(values), missing, columns, squares)
 
 

@@ -1,0 +1,69 @@
+"""What share of the relevant labels is recorded: read by the audit, against what is true.
+
+Shares of the positives are dropped without a trace; the audit reads from the table alone which
+share is left, and whether zeros look meant or ambiguous.
+
+Run: ``python benchmarks/audit_recording.py``.
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+
+from labelgap.audit import audit
+from labelgap.data import load_dataset
+from labelgap.protocols import hide_positives
+from result_rows import ResultRows
+
+# the reading was made on the first, before the second were looked at
+MADE_ON = ("emotions", "yeast", "science", "corel5k", "rcv1subset1")
+CONFIRMED_ON = ("image", "scene", "education", "social", "rcv1subset2", "bibtex")
+DROPPED = (0.0, 0.2, 0.4, 0.6)
+
+
+def measure(name: str, share: float, seed: int) -> dict:
+    data = load_dataset(name)
+    labels = data.Y
+    if share:
+        labels = hide_positives(data.Y, share, random_state=seed).labels
+    start = time.perf_counter()
+    found = audit(data.X, labels, n_suggestions=1).summary
+    assert found.recorded is not None
+    assert found.expected_missing is not None
+    missing = data.Y.n_positives() - labels.n_positives()
+    true = labels.n_positives() / data.Y.n_positives()
+    return {
+        "true": round(true, 3),
+        "recorded": round(found.recorded.value, 3),
+        "low": round(found.recorded.low, 3),
+        "high": round(found.recorded.high, 3),
+        "covered": bool(found.recorded.low - 0.005 <= true <= found.recorded.high + 0.005),
+        "gaps": found.gaps,
+        "n_missing": missing,
+        "expected_missing": round(found.expected_missing.value),
+        "seconds": round(time.perf_counter() - start, 1),
+    }
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--datasets", nargs="+", default=[*CONFIRMED_ON, *MADE_ON])
+    parser.add_argument("--seed", type=int, default=5)
+    chosen = parser.parse_args()
+    results = ResultRows("audit_recording", key=("dataset", "dropped", "seed"))
+    for name in chosen.datasets:
+        for share in DROPPED:
+            key = {"dataset": name, "dropped": share, "seed": chosen.seed}
+            if results.find(**key):
+                continue
+            part = "confirmed" if name in CONFIRMED_ON else "made on"
+            results.add({"experiment": "recording", "part": part, **key, **measure(**_of(key))})
+
+
+def _of(key: dict) -> dict:
+    return {"name": key["dataset"], "share": key["dropped"], "seed": key["seed"]}
+
+
+if __name__ == "__main__":
+    main()

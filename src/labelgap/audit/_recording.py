@@ -1,0 +1,107 @@
+"""What share of the relevant labels is recorded, read from where the chances stop rising.
+
+If every relevant entry is recorded with the chance c, no entry is recorded with a larger one: among
+the entries that are most surely relevant the share of recorded ones levels off at c. Where nothing
+is missing it goes on to 1. The level is read in two ways: as the largest share among the entries
+with the largest scores, and as the maximum-likelihood c of
+
+    P(recorded | score s) = c sigmoid(a + b s + d log(max(s, 0) + 0.01)),    b, d > 0.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import NamedTuple
+
+import numpy as np
+from scipy.optimize import minimize
+from scipy.special import expit
+
+from labelgap.audit._result import Estimate
+
+__all__ = ["Recorded", "read_ceiling", "surest_share"]
+
+_FEWEST = 30
+_Z = 1.96
+_GRID = np.round(np.arange(1.0, 0.04, -0.02), 2)
+_HALF_DEVIANCE = 1.92  # 95% of a chi-square with one degree of freedom, halved
+_COMPLETE = 0.9
+_LEAST = 0.02
+
+
+class Recorded(NamedTuple):
+    """The share, its interval over both readings, and whether zeros can all be meant.
+
+    The value lies between the first reading and its lower end: the set it is read from was picked
+    for its large share.
+    ``verdict`` is "ambiguous" when a ceiling below 1 fits significantly better, "complete" when the
+    interval lies above 0.9, and otherwise "open".
+    """
+
+    share: Estimate
+    verdict: str
+
+
+def read_ceiling(scores: np.ndarray, n: np.ndarray, hits: np.ndarray) -> Recorded:
+    """From counts of entries and of recorded ones, by bins of rising score."""
+    seen = n > 0
+    scores, n, hits = scores[seen], n[seen].astype(float), hits[seen].astype(float)
+    surest = surest_share(n, hits)
+    low, high, gain = _profile(scores, n, hits)
+    share = Estimate(
+        value=max((surest.low + surest.value) / 2, _LEAST),
+        low=max(min(low, surest.low), _LEAST),
+        high=max(high, surest.high, _LEAST),
+    )
+    if share.low > _COMPLETE:
+        # then 1 is as good a guess as what was read
+        return Recorded(replace(share, value=(share.value + share.high) / 2), "complete")
+    return Recorded(share, "ambiguous" if gain > _HALF_DEVIANCE and high < 1.0 else "open")
+
+
+def surest_share(n: np.ndarray, hits: np.ndarray) -> Estimate:
+    """Share recorded among the entries with the largest scores, with its Wilson interval.
+
+    Of all sets of at least 30 such entries, the one whose interval has the largest lower end.
+    """
+    totals, found = np.cumsum(n[::-1]), np.cumsum(hits[::-1])
+    enough = totals >= _FEWEST
+    if not enough.any():
+        return Estimate(1.0, 0.0, 1.0)
+    low, high = wilson(found[enough], totals[enough])
+    best = int(np.argmax(low))
+    share = found[enough][best] / totals[enough][best]
+    return Estimate(float(share), float(low[best]), float(high[best]))
+
+
+def wilson(hits: np.ndarray, n: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """95% score interval of a share."""
+    share = hits / n
+    centre = (share + _Z**2 / (2 * n)) / (1 + _Z**2 / n)
+    half = _Z * np.sqrt(share * (1 - share) / n + _Z**2 / (4 * n**2)) / (1 + _Z**2 / n)
+    return np.clip(centre - half, 0, 1), np.clip(centre + half, 0, 1)
+
+
+def _profile(scores: np.ndarray, n: np.ndarray, hits: np.ndarray) -> tuple[float, float, float]:
+    """Profile-likelihood interval of c, and the gain in log-likelihood over c = 1."""
+    design = np.column_stack([np.ones_like(scores), scores, np.log(np.maximum(scores, 0) + 0.01)])
+
+    def loss(parameters: np.ndarray, c: float) -> tuple[float, np.ndarray]:
+        slopes = np.exp(parameters[1:])
+        rate = expit(design @ np.concatenate([parameters[:1], slopes]))
+        g = np.clip(c * rate, 1e-12, 1 - 1e-9)
+        value = -(hits * np.log(g) + (n - hits) * np.log1p(-g)).sum()
+        slope = -(hits - (n - hits) * g / (1 - g)) * (1 - rate)
+        gradient = design.T @ slope
+        gradient[1:] *= slopes
+        return float(value), gradient
+
+    start, losses = np.array([-3.0, 1.0, 0.0]), []
+    bounds = [(-60.0, 60.0), (-12.0, 5.0), (-12.0, 5.0)]
+    for c in _GRID:
+        done = minimize(loss, start, args=(c,), jac=True, method="L-BFGS-B", bounds=bounds)
+        start = done.x
+        losses.append(done.fun)
+    least = min(losses)
+    inside = [c for c, value in zip(_GRID, losses, strict=True) if value - least < _HALF_DEVIANCE]
+    return float(min(inside)), float(max(inside)), losses[0] - least

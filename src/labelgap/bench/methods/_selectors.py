@@ -1,0 +1,168 @@
+"""The methods of GMFS's tables: everything that ranks features, as selectors with ``scores_``."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from sklearn.base import BaseEstimator
+from sklearn.ensemble import RandomForestClassifier
+from sklearn.feature_selection import chi2, f_classif, mutual_info_classif
+from sklearn.preprocessing import MinMaxScaler
+
+from labelgap.baselines import CMFS, FSNM, MIFS, MLMLFS, SFUS
+from labelgap.bench._task import Task
+from labelgap.bench.methods._method import Method
+from labelgap.labels import Labels
+from labelgap.models.gmfs import GMFS
+
+Scorer = Callable[[np.ndarray, Labels], np.ndarray]
+
+
+class Ranker(BaseEstimator):
+    """A score per feature, from a function of features and labels."""
+
+    def __init__(self, score: Scorer, *, keeps_all: bool = False) -> None:
+        self.score = score
+        self.keeps_all = keeps_all
+
+    def fit(self, X: np.ndarray, Y: Labels) -> Ranker:
+        self.scores_ = np.asarray(self.score(X, Y))
+        return self
+
+
+class WithConstant(BaseEstimator):
+    """A selector that also sees a constant feature, for want of an intercept."""
+
+    def __init__(self, selector: Any) -> None:
+        self.selector = selector
+
+    def fit(self, X: np.ndarray, Y: Labels) -> WithConstant:
+        X = np.column_stack([X, np.ones(len(X))])
+        self.scores_ = self.selector.fit(X, Y).scores_[:-1]
+        return self
+
+
+def _all_features(task: Task) -> Ranker:
+    return Ranker(lambda X, Y: -np.arange(X.shape[1]), keeps_all=True)
+
+
+def _filter(score: Callable[[np.ndarray, np.ndarray], np.ndarray]) -> Callable[..., Any]:
+    """Filters look at one label at a time and are averaged over labels."""
+
+    def make(task: Task) -> Ranker:
+        return Ranker(lambda X, Y: _mean_over_labels(Y, lambda y: score(X, y)))
+
+    return make
+
+
+def _chi2(task: Task) -> Ranker:
+    """Of features scaled to [0, 1]."""
+
+    def score(X: np.ndarray, Y: Labels) -> np.ndarray:
+        scaled = MinMaxScaler().fit_transform(X)
+        return _mean_over_labels(Y, lambda y: chi2(scaled, y)[0])
+
+    return Ranker(score)
+
+
+def _mutual_information(task: Task) -> Ranker:
+    """By nearest neighbours; by presence where features are mostly absent."""
+    raw = task.extra["raw"][0]
+    seed = task.extra["run"]
+
+    def score(X: np.ndarray, Y: Labels) -> np.ndarray:
+        if np.mean(raw == 0) > 0.5:
+            present = raw != 0
+            return _mean_over_labels(Y, lambda y: _information(present, y))
+        return _mean_over_labels(Y, lambda y: mutual_info_classif(raw, y, random_state=seed))
+
+    return Ranker(score)
+
+
+def _information(present: np.ndarray, y: np.ndarray) -> np.ndarray:
+    """Mutual information of two binary variables, from their table of counts."""
+    n, ones = len(y), y.sum()
+    both, seen = present[y == 1].sum(axis=0), present.sum(axis=0)
+    total = np.zeros(present.shape[1])
+    for count, first, second in (
+        (both, seen, ones),
+        (seen - both, seen, n - ones),
+        (ones - both, n - seen, ones),
+        (n - seen - ones + both, n - seen, n - ones),
+    ):
+        share, independent = count / n, first * second / n**2
+        held = share > 0
+        expected = np.broadcast_to(independent, held.shape)[held]
+        total[held] += share[held] * np.log(share[held] / expected)
+    return total
+
+
+def _forest(task: Task) -> Ranker:
+    """Impurity importances of a forest whose splits serve the mean over all labels."""
+    forest = RandomForestClassifier(200, random_state=task.extra["run"])
+    return Ranker(lambda X, Y: forest.fit(X, Y.to_dense()).feature_importances_)
+
+
+def _random(task: Task) -> Ranker:
+    rng = np.random.default_rng([task.extra["run"], 1])
+    return Ranker(lambda X, Y: rng.random((X.shape[1],)))
+
+
+def _mean_over_labels(Y: Labels, score: Callable[[np.ndarray], np.ndarray]) -> np.ndarray:
+    """Mean over labels with both values; a constant feature scores nothing."""
+    values = Y.to_dense()
+    mixed = values[:, values.any(axis=0) & ~values.all(axis=0)].astype(int)
+    return np.mean([np.nan_to_num(score(y)) for y in mixed.T], axis=0)
+
+
+def _gmfs(task: Task, factors: float = 1.0, k: int = 20, **params: Any) -> GMFS:
+    """``factors`` is a share of the number of labels; ``k`` neighbours, or one theta per label."""
+    looks = {"observability": "neighbors", "n_neighbors": k} if k else {}
+    common = {"n_factors": max(2, round(factors * task.Y.n_labels)), "prior": "spike-slab"}
+    return GMFS(**{**common, **looks, "random_state": task.extra["run"], **params})
+
+
+def _grid(**values: tuple) -> list[dict[str, Any]]:
+    """All pairs, the last name fastest."""
+    (first, firsts), (second, seconds) = values.items()
+    return [{first: one, second: other} for one in firsts for other in seconds]
+
+
+_PAIR = (1.0, 10.0, 30.0, 100.0)
+_ALPHAS = (0.3, 1.0, 3.0, 10.0, 30.0, 100.0, 300.0, 1000.0)
+_STRENGTHS = (0.1, 0.3, 1.0, 3.0)
+
+METHODS: dict[str, Method] = {
+    "all-features": Method(_all_features),
+    "chi-squared": Method(_chi2),
+    "anova": Method(_filter(lambda X, y: f_classif(X, y)[0])),
+    "mutual-information": Method(_mutual_information),
+    "forest": Method(_forest),
+    "random-ranking": Method(_random),
+    "fsnm": Method(
+        lambda task, **params: FSNM(**{"tol": 1e-4, **params}), [{"alpha": a} for a in _ALPHAS]
+    ),
+    "sfus": Method(
+        lambda task, **params: WithConstant(SFUS(**{"tol": 1e-4, **params})),
+        _grid(alpha=_PAIR, beta=(1.0, 100.0)),
+    ),
+    "mifs": Method(
+        lambda task, **params: WithConstant(MIFS(**{"alpha": 1.0, "tol": 1e-4, **params})),
+        _grid(gamma=_PAIR, beta=(0.01, 1.0)),
+    ),
+    "cmfs": Method(
+        lambda task, **params: CMFS(**{"tol": 1e-4, **params}),
+        _grid(alpha=_PAIR, gamma=(1.0, 10.0)),
+    ),
+    "mlmlfs": Method(
+        lambda task, **params: MLMLFS(**{"tol": 1e-4, **params}),
+        _grid(weight=_PAIR, alpha=(1e-3, 0.1)),
+    ),
+    "gmfs": Method(_gmfs, _grid(sigma_0=_STRENGTHS, factors=(0.25, 1.0))),
+    "gmfs-laplace": Method(
+        lambda task, **params: _gmfs(task, prior="laplace", **params),
+        _grid(laplace_rate=_STRENGTHS, factors=(0.25, 1.0)),
+    ),
+}

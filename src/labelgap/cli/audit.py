@@ -1,0 +1,230 @@
+"""``labelgap audit``: what gaps a table of labels has, and what is probably missing."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.markup import escape
+
+from labelgap.audit import Audit, Estimate, Suggestion, audit_tables, read_decisions
+from labelgap.audit import audit as run_audit
+from labelgap.cli._failures import BadInputError, reading
+from labelgap.cli._features import named_design
+from labelgap.cli._options import LabelledOptions
+from labelgap.cli._outputs import write_table
+from labelgap.cli._reproduce import command_words, data_sources
+from labelgap.cli._sources import read_labelled
+from labelgap.cli._terminal import Terminal, table
+from labelgap.report import write_audit_page
+from labelgap.report._files import replacing
+
+_N_SHOWN = 10
+
+
+class Zeros(StrEnum):
+    AUTO = "auto"
+    IRRELEVANT = "irrelevant"
+    AMBIGUOUS = "ambiguous"
+
+
+@dataclass(frozen=True, kw_only=True)
+class AuditOptions:
+    """What an audit is to find."""
+
+    zeros: Annotated[
+        Zeros,
+        typer.Option(
+            help="Whether a zero may be a forgotten label. auto: it may, unless the table also has "
+            "empty cells for what nobody looked at."
+        ),
+    ] = Zeros.AUTO
+    suggestions: Annotated[
+        int, typer.Option(min=1, help="How many probably missing labels to list.")
+    ] = 1000
+    topics: Annotated[
+        int | None, typer.Option(min=1, help="Also find so many topics of the labels.")
+    ] = None
+    select: Annotated[
+        int | None,
+        typer.Option(min=1, help="Also find so many features worth keeping (slow when many)."),
+    ] = None
+    decisions: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="What was accepted and rejected, exported from the report or from labelgap "
+            "review.",
+        ),
+    ] = None
+    seed: Annotated[int, typer.Option(min=0, help="The same seed gives the same audit.")] = 0
+
+
+def audit(
+    terminal: Terminal,
+    source: LabelledOptions,
+    options: AuditOptions,
+    out: Annotated[
+        Path,
+        typer.Option("--out", "-o", metavar="FOLDER", help="Where to write; made if need be."),
+    ] = Path("audit"),
+) -> None:
+    """Find out what gaps labels have, and which labels are probably missing.
+
+    Writes a folder: [bold]report.html[/bold], to look at, with buttons to accept and reject;
+    [bold]suggestions[/bold] as .csv and .parquet, the probably missing labels with their chances
+    and the evidence; [bold]labels.csv[/bold], what was found of each label; and
+    [bold]audit.json[/bold], everything.
+
+    [bold]Examples[/bold]
+
+    \b  labelgap audit items.csv --labels 'tag_*' --item id
+      labelgap audit items.parquet --label-table tags.parquet --item id -o audit
+      labelgap audit notes.csv --text note --labels urgent,legal
+      labelgap audit shop.duckdb --query 'SELECT * FROM items' --label-query 'SELECT * FROM tags' \\
+          --item id
+      labelgap audit items.csv --labels 'tag_*' --item id --decisions decisions.json
+    """
+    if out.exists() and not out.is_dir():
+        raise BadInputError(f"--out {out}: is a file; give the name of a folder")
+    decided = None
+    if options.decisions is not None:
+        with reading(options.decisions):
+            decided = read_decisions(options.decisions)
+    rows = read_labelled(source, terminal, part="all")
+    X, names, scaled = named_design(rows)
+    with terminal.progress(f"auditing {rows.n_rows} items") as advance, reading(rows.place):
+        found = run_audit(
+            X,
+            rows.labels,
+            item_ids=rows.items,
+            feature_names=names,
+            zeros=str(options.zeros),  # type: ignore[arg-type]
+            n_suggestions=options.suggestions,
+            n_topics=options.topics,
+            n_selected=options.select,
+            scale=not scaled,
+            decisions=decided,
+            random_state=options.seed,
+            progress=advance,
+            command=command_words("audit", source, options),
+            sources=data_sources(source),
+        )
+    files = write_audit(found, out, rows.item)
+    terminal.result(
+        {**_payload(found), "files": [str(path) for path in files]}, *_shown(found, files)
+    )
+
+
+def write_audit(found: Audit, out: Path, item: str) -> list[Path]:
+    """All files of an audit, complete or not at all."""
+    made = not out.exists()
+    out.mkdir(parents=True, exist_ok=True)
+    suggested, labels = audit_tables(found, item=item)
+    names = ("report.html", "suggestions.csv", "suggestions.parquet", "labels.csv", "audit.json")
+    targets = [out / name for name in names]
+    try:
+        with replacing(*targets) as (page, as_csv, as_parquet, label_csv, as_json):
+            write_audit_page(found, page)
+            write_table(suggested, as_csv, ".csv")
+            write_table(suggested, as_parquet, ".parquet")
+            write_table(labels, label_csv, ".csv")
+            as_json.write_text(found.to_json(indent=1) + "\n", encoding="utf-8")
+    except BaseException:
+        if made:
+            out.rmdir()
+        raise
+    return targets
+
+
+def _payload(found: Audit) -> dict[str, Any]:
+    plain = found.to_dict()
+    kept = ("audit_id", "summary", "provenance")
+    shown = [
+        {"item": one.item, "label": one.label, "probability": one.probability}
+        for one in found.suggestions[:_N_SHOWN]
+    ]
+    return {**{name: plain[name] for name in kept}, "first_suggestions": shown}
+
+
+def _shown(found: Audit, files: list[Path]) -> list[Any]:
+    summary = found.summary
+    lines: list[Any] = [
+        f"[bold]{summary.n_items:,} items x {summary.n_labels:,} labels[/bold], "
+        f"{summary.n_positive:,} recorded, {summary.n_features:,} features",
+        "",
+        escape(summary.gaps_in_words),
+        *(f"  • {escape(sentence)}" for sentence in summary.sentences),
+        "",
+    ]
+    if found.suggestions:
+        lines.append(_suggestion_table(found.suggestions))
+    worst = _least_recorded(found)
+    if worst is not None:
+        lines.append(worst)
+    lines += [f"  [bold]{escape(str(file))}[/bold]" for file in files]
+    lines.append(
+        f"look at it: open {escape(str(files[0]))}; decide with your team: labelgap review "
+        f"{escape(str(files[-1]))} --db decisions.sqlite"
+    )
+    return lines
+
+
+def _suggestion_table(suggestions: tuple[Suggestion, ...]) -> Any:
+    rows = [
+        (escape(one.item), escape(one.label), f"{one.probability:.0%}", escape(_because(one)))
+        for one in suggestions[:_N_SHOWN]
+    ]
+    columns = {"item": "left", "label": "left", "chance": "right", "because": "left"}
+    more = len(suggestions) - len(rows)
+    return table(
+        "Probably missing", columns, rows, f"and {more:,} more in the files" if more else None
+    )
+
+
+def _because(one: Suggestion) -> str:
+    """The strongest evidence in one line."""
+    parts = []
+    if one.evidence.companions:
+        parts.append("has " + ", ".join(c.label for c in one.evidence.companions[:2]))
+    if one.evidence.similar:
+        parts.append("like " + ", ".join(s.item for s in one.evidence.similar[:2]))
+    if one.evidence.features:
+        parts.append(", ".join(f.feature for f in one.evidence.features[:2]))
+    return "; ".join(parts)
+
+
+def _least_recorded(found: Audit) -> Any:
+    known = [one for one in found.labels if one.recorded is not None and one.expected_missing]
+    known.sort(key=lambda one: -(one.expected_missing or 0))
+    if not known:
+        return None
+    rows = [
+        (
+            escape(one.name),
+            f"{one.n_positive:,}",
+            f"{one.expected_missing:,.0f}",
+            _share(one.recorded),
+            _share(one.auc, 2),
+        )
+        for one in known[:_N_SHOWN]
+    ]
+    columns = {
+        "label": "left",
+        "recorded": "right",
+        "missing": "right",
+        "share recorded": "right",
+        "AUC": "right",
+    }
+    return table("Labels with the most gaps", columns, rows)
+
+
+def _share(estimate: Estimate | None, digits: int = 0) -> str:
+    if estimate is None:
+        return ""
+    if digits:
+        return f"{estimate.value:.2f} ({estimate.low:.2f} to {estimate.high:.2f})"
+    return f"{estimate.value:.0%} ({estimate.low:.0%} to {estimate.high:.0%})"

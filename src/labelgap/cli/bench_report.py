@@ -1,0 +1,155 @@
+"""``labelgap bench report``: published figures beside ours, with a verdict each."""
+
+from __future__ import annotations
+
+import shlex
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.markup import escape
+from rich.table import Table
+
+import labelgap
+from labelgap._extras import require
+from labelgap.bench import DEFAULT_ROWS, RowStore, load_experiments
+from labelgap.cli._failures import BadInputError
+from labelgap.cli._outputs import check_target
+from labelgap.cli._terminal import Terminal, table
+from labelgap.report import (
+    Ledger,
+    Verdict,
+    build_ledger,
+    ledger_view,
+    load_papers,
+    load_reasons,
+    write_ledger_markdown,
+    write_ledger_page,
+)
+from labelgap.report._words import headline, provisional, remainder
+
+ACCOUNTS = "accounts.toml"
+
+
+def report(
+    terminal: Terminal,
+    rows: Annotated[
+        Path, typer.Option(metavar="FOLDER", help="Where the rows of the experiments lie.")
+    ] = DEFAULT_ROWS,
+    out: Annotated[
+        Path | None, typer.Option("--out", "-o", metavar="FILE", help="The HTML page to write.")
+    ] = None,
+    markdown: Annotated[
+        Path | None,
+        typer.Option(metavar="FOLDER", help="Where to write an index, a page per paper, pictures."),
+    ] = None,
+    experiments: Annotated[
+        Path | None,
+        typer.Option(metavar="FOLDER", help="Experiments of your own, beside the library's."),
+    ] = None,
+    accounts: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help=f"What holds of each paper in words; {ACCOUNTS} beside the rows unless given.",
+        ),
+    ] = None,
+) -> None:
+    """Judge every published figure by the stored rows, and write the ledger.
+
+    Prints how many figures were reproduced, beaten, not reached or refuted. Nothing is fitted.
+
+    [bold]Examples[/bold]
+
+    \b  labelgap bench report
+      labelgap bench report --out ledger.html
+      labelgap bench report --markdown docs/reproduction
+      labelgap bench report --rows my-rows --experiments my-experiments --out mine.html
+    """
+    if not rows.is_dir():
+        raise BadInputError(
+            f"--rows {rows}: there is no such folder; labelgap bench run --rows {rows} makes it"
+        )
+    if accounts is None:
+        beside = rows.resolve().parent / ACCOUNTS
+        accounts = beside if beside.is_file() else None
+    elif not accounts.is_file():
+        raise BadInputError(f"--accounts {accounts}: there is no such file")
+    if out is not None:
+        check_target(out)
+    if markdown is not None and markdown.is_file():
+        raise BadInputError(f"--markdown {markdown}: is a file; give a folder")
+    if out is not None or markdown is not None:
+        require("jinja2", extra="report", purpose="labelgap bench report")
+        require("matplotlib", extra="report", purpose="labelgap bench report")
+    found = build_ledger(
+        list(load_experiments(experiments).values()),
+        RowStore(rows),
+        load_papers(accounts),
+        load_reasons(),
+    )
+    written = _write(found, out, markdown, _command(rows, experiments), terminal)
+    payload = {
+        "verdicts": _plain(found.counts()),
+        "papers": {one.name: _plain(found.counts(one.name)) for one in found.papers},
+        "rows": found.n_rows,
+        "written": [str(path) for path in written],
+    }
+    shown = [
+        _table(found),
+        f"[bold]{escape(headline(found.counts()))}[/bold]",
+        escape(f"{remainder(found.counts())} {provisional(found.entries)}".strip()),
+    ]
+    targets = [str(path) for path in (out, markdown) if path is not None]
+    if targets:
+        shown.append(f"\nWritten: [bold]{escape(', '.join(targets))}[/bold]")
+    terminal.result(payload, *shown)
+
+
+def _write(
+    found: Ledger, out: Path | None, markdown: Path | None, command: str, terminal: Terminal
+) -> list[Path]:
+    if out is None and markdown is None:
+        return []
+    view = ledger_view(found)
+    with terminal.progress("drawing") as advance:
+        pictures = view.pictures()
+        for done, picture in enumerate(pictures):
+            advance(f"drawing {picture.name}", done, len(pictures))
+            _ = picture.raw
+    written = []
+    if out is not None:
+        target = shlex.quote(str(out))
+        write_ledger_page(view, out, f"{command} --out {target}", labelgap.__version__)
+        written.append(out)
+    if markdown is not None:
+        target = shlex.quote(markdown.as_posix())
+        written += write_ledger_markdown(view, markdown, f"{command} --markdown {target}")
+    return written
+
+
+def _command(rows: Path, experiments: Path | None) -> str:
+    parts = ["labelgap", "bench", "report"]
+    parts += ["--rows", rows.as_posix()] if rows != DEFAULT_ROWS else []
+    parts += ["--experiments", experiments.as_posix()] if experiments else []
+    return shlex.join(parts)
+
+
+def _plain(counts: dict[Verdict, int]) -> dict[str, int]:
+    return {verdict.value: n for verdict, n in counts.items()}
+
+
+def _table(found: Ledger) -> Table:
+    names = [one.name for one in found.papers]
+    columns = {"": "left", **dict.fromkeys(names, "right"), "all": "right"}
+    counts = [*(found.counts(name) for name in names), found.counts()]
+    lines = [
+        (
+            f"{one.symbol} {one.value}",
+            *(f"{count[one]:,}" if count[one] else "-" for count in counts),
+        )
+        for one in Verdict
+    ]
+    total = ("published figures", *(f"{sum(count.values()):,}" for count in counts))
+    lines.append(tuple(f"[bold]{cell}[/bold]" for cell in total))
+    return table(f"{found.n_rows:,} rows", columns, lines)

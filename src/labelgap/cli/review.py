@@ -1,0 +1,189 @@
+"""``labelgap review``: people decide about probably missing labels, in the browser."""
+
+from __future__ import annotations
+
+import webbrowser
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Annotated, Any
+
+import numpy as np
+import typer
+from rich.markup import escape
+from scipy import sparse
+
+from labelgap._extras import require
+from labelgap.audit import Audit
+from labelgap.audit import audit as run_audit
+from labelgap.cli._failures import BadInputError, reading
+from labelgap.cli._features import named_design
+from labelgap.cli._loaded import Loaded
+from labelgap.cli._options import LabelledOptions
+from labelgap.cli._outputs import check_target
+from labelgap.cli._reproduce import command_words, data_sources
+from labelgap.cli._sources import read_labelled
+from labelgap.cli._terminal import Terminal
+from labelgap.review import (
+    DecisionStore,
+    Rescorer,
+    Review,
+    ReviewServer,
+    candidates_of,
+    item_traits,
+)
+
+_MOST_FEATURES = 5
+
+
+def review(
+    terminal: Terminal,
+    source: LabelledOptions,
+    db: Annotated[
+        Path,
+        typer.Option("--db", metavar="FILE", help="The SQLite file of decisions; made if need be."),
+    ] = Path("decisions.sqlite"),
+    port: Annotated[
+        int, typer.Option(min=0, max=65535, help="Of this machine; 0 takes a free one.")
+    ] = 0,
+    suggestions: Annotated[
+        int, typer.Option(min=1, help="How many probably missing labels to put up for review.")
+    ] = 5000,
+    seed: Annotated[int, typer.Option(min=0, help="Of the audit.")] = 0,
+    open_page: Annotated[
+        bool, typer.Option("--open", help="Open the page in the browser of this machine.")
+    ] = False,
+) -> None:
+    """Decide about probably missing labels, one question after another, in the browser.
+
+    DATA is an [bold]audit.json[/bold] of labelgap audit, or what labelgap audit takes: then the
+    page shows the items themselves, and answers about one item teach about similar ones. The next
+    question is the one whose answer is expected to gain most; the model learns after each batch.
+
+    The page is served on this machine alone, to whoever has the address with its token. Every
+    decision is on the disk before the next question comes; stop with Ctrl-C and go on any time.
+    Several people may review at once, all answers are kept, and the last one about an entry counts.
+
+    [bold]Examples[/bold]
+
+    \b  labelgap review items.csv --labels 'tag_*' --item id --db decisions.sqlite
+      labelgap review audit/audit.json --db decisions.sqlite --open
+    """
+    check_target(db, "--db")
+    require("jinja2", extra="cli", purpose="labelgap review")
+    if Path(source.data).suffix.lower() == ".json":
+        found = _read_audit(Path(source.data))
+        session = Review(found, _store(db, found))
+    else:
+        session = _of_data(source, db, suggestions, seed, terminal)
+    try:
+        server = ReviewServer(session, port=port)
+    except OSError as error:
+        raise BadInputError(f"--port {port}: {error.strerror}; take another, or 0") from error
+    payload = {
+        "url": server.url,
+        "db": str(db),
+        "audit_id": session.audit.audit_id,
+        "n_suggestions": len(session.audit.suggestions),
+    }
+    terminal.result(payload, *_shown(session, server, db))
+    if open_page:
+        webbrowser.open(server.url)
+    try:
+        server.serve_forever()
+    except KeyboardInterrupt:
+        seen = session.progress()
+        terminal.note(f"{seen.n_accepted} accepted and {seen.n_rejected} rejected, kept in {db}")
+    finally:
+        server.server_close()
+
+
+def _store(db: Path, found: Audit) -> DecisionStore:
+    if not found.suggestions:
+        raise BadInputError("the audit suggests nothing: there is nothing to review")
+    return DecisionStore(db, found.audit_id)
+
+
+def _read_audit(path: Path) -> Audit:
+    with reading(path):
+        return Audit.from_json(path.read_text(encoding="utf-8"))
+
+
+def _of_data(
+    source: LabelledOptions, db: Path, suggestions: int, seed: int, terminal: Terminal
+) -> Review:
+    rows = read_labelled(source, terminal, part="all")
+    X, names, scaled = named_design(rows)
+    command = command_words(
+        "audit", source, suggestions=None if suggestions == 1000 else suggestions, seed=seed or None
+    )
+    with terminal.progress(f"auditing {rows.n_rows} items") as advance, reading(rows.place):
+        found = run_audit(
+            X,
+            rows.labels,
+            item_ids=rows.items,
+            feature_names=names,
+            n_suggestions=suggestions,
+            scale=not scaled,
+            random_state=seed,
+            progress=advance,
+            command=command,
+            sources=data_sources(source),
+        )
+    candidates = candidates_of(found, rows.items, item_traits(X, random_state=seed))
+    return Review(
+        found,
+        _store(db, found),
+        candidates,
+        describe=describe_items(rows),
+        rescore=Rescorer(X, rows.labels, scale=not scaled, random_state=seed),
+    )
+
+
+def describe_items(rows: Loaded) -> Callable[[str], Mapping[str, str]]:
+    """What a reviewer sees of an item: its text or its most unusual features, and its labels."""
+    row_of = {str(item): row for row, item in enumerate(rows.items)}
+    labels = rows.labels
+    positives = labels.positives()
+
+    def describe(item: str) -> dict[str, str]:
+        row = row_of[item]
+        about = {}
+        if rows.texts is not None:
+            about[rows.text or "text"] = str(rows.texts[row])
+        elif rows.features is not None:
+            about["features"] = _unusual(rows, row, centre, spread)
+        here = positives.indices[positives.indptr[row] : positives.indptr[row + 1]]
+        names = [str(labels.names[column]) for column in here] if labels.names is not None else []
+        about["has the labels"] = ", ".join(names) or "none"
+        return about
+
+    centre, spread = _centre_and_spread(rows.X)
+    return describe
+
+
+def _centre_and_spread(X: Any) -> tuple[np.ndarray, np.ndarray]:
+    if sparse.issparse(X):
+        return np.zeros(X.shape[1]), np.ones(X.shape[1])
+    spread = X.std(axis=0)
+    return X.mean(axis=0), np.where(spread > 0, spread, 1.0)
+
+
+def _unusual(rows: Loaded, row: int, centre: np.ndarray, spread: np.ndarray) -> str:
+    """The features of a row that are farthest from the mean, in standard deviations."""
+    assert rows.features is not None
+    values = rows.X[[row]]
+    values = values.toarray()[0] if sparse.issparse(values) else np.asarray(values)[0]
+    far = np.abs((values - centre) / spread)
+    first = [k for k in np.argsort(-far, kind="stable")[:_MOST_FEATURES] if far[k] > 0]
+    return ", ".join(f"{rows.features[k]} {values[k]:.4g}" for k in first)
+
+
+def _shown(session: Review, server: ReviewServer, db: Path) -> list[str]:
+    seen = session.progress()
+    n_decided = seen.n_accepted + seen.n_rejected
+    return [
+        f"{seen.n_candidates:,} probably missing labels to review; {n_decided:,} are decided in "
+        f"{escape(str(db))}",
+        f"open  [bold]{escape(server.url)}[/bold]",
+        "stop with Ctrl-C",
+    ]

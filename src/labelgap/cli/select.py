@@ -1,0 +1,79 @@
+"""``labelgap select``: the features worth keeping."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import numpy as np
+import typer
+from rich.markup import escape
+
+from labelgap.audit import feature_rows, select_features
+from labelgap.cli._failures import reading
+from labelgap.cli._features import named_design
+from labelgap.cli._options import LabelledOptions
+from labelgap.cli._outputs import check_table_target, write_table
+from labelgap.cli._reproduce import command_words
+from labelgap.cli._sources import read_labelled
+from labelgap.cli._terminal import Terminal, table
+from labelgap.report._files import replacing
+
+_N_SHOWN = 20
+
+
+def select(
+    terminal: Terminal,
+    source: LabelledOptions,
+    number: Annotated[
+        int, typer.Option("--features", "-k", min=1, help="How many features to keep.")
+    ] = 20,
+    repeats: Annotated[
+        int, typer.Option(min=2, help="Repetitions on half of the rows, for the stability.")
+    ] = 20,
+    out: Annotated[
+        Path | None, typer.Option("--out", "-o", metavar="FILE", help="A .csv or .parquet file.")
+    ] = None,
+    seed: Annotated[int, typer.Option(min=0, help="The same seed gives the same choice.")] = 0,
+) -> None:
+    """Choose features that tell the labels, when labels may be forgotten (GMFS).
+
+    Beside the weight of each feature stands its stability: the share of repetitions, on other
+    halves of the rows with further gaps, that chose it as well.
+
+    [bold]Examples[/bold]
+
+    \b  labelgap select items.csv --labels 'tag_*' --item id -k 10
+      labelgap select emotions -k 15 -o features.csv
+    """
+    if out is not None:
+        check_table_target(out)
+    rows = read_labelled(source, terminal, part="all")
+    X, names, scaled = named_design(rows)
+    with terminal.progress(f"choosing {number} features"), reading(rows.place):
+        prepared = feature_rows(X, names, scale=not scaled, random_state=seed)
+        found = select_features(prepared, rows.labels, number, n_repeats=repeats, random_state=seed)
+    columns = {
+        "feature": np.array([one.name for one in found], dtype=object),
+        "weight": np.array([one.weight for one in found]),
+        "stability": np.array([one.stability for one in found]),
+    }
+    if out is not None:
+        with replacing(out) as (partial,):
+            write_table(columns, partial, out.suffix)
+    extra = {"features": number, "repeats": repeats, "out": out, "seed": seed or None}
+    payload = {
+        "source": rows.place,
+        "features": [
+            {"name": one.name, "weight": one.weight, "stability": one.stability} for one in found
+        ],
+        "out": None if out is None else str(out),
+        "command": command_words("select", source, **extra),
+    }
+    shown = [
+        (escape(one.name), f"{one.weight:.3g}", f"{one.stability:.0%}") for one in found[:_N_SHOWN]
+    ]
+    headings = {"feature": "left", "weight": "right", "chosen again": "right"}
+    more = len(found) - len(shown)
+    caption = f"and {more} more" if more else None
+    terminal.result(payload, table(f"Features of {escape(rows.place)}", headings, shown, caption))

@@ -1,0 +1,303 @@
+"""Pictures of the ledger: critical differences, curves, time and memory against size."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+from labelgap._extras import require
+from labelgap.bench._statistics import Ranking
+from labelgap.report._svg import INK, LINE, MARKS, SERIES, SOFT, STYLES, drawing, raw_svg
+
+Curve = Mapping[Any, tuple[float, float, float]]
+"""Mean, least and largest value at each place of the horizontal axis."""
+
+
+@dataclass(frozen=True)
+class Picture:
+    """A drawing and what it shows, in words.
+
+    Attributes
+    ----------
+    name : str
+        For files and identifiers.
+    title, description : str
+    draw : callable
+        Makes the drawing; see :mod:`labelgap.report._svg`.
+    """
+
+    name: str
+    title: str
+    description: str
+    draw: Callable[[], str] = field(compare=False, repr=False)
+
+    @cached_property
+    def raw(self) -> str:
+        """The drawing, made when it is first asked for."""
+        return self.draw()
+
+
+@dataclass(frozen=True)
+class Panel:
+    """One pair of axes: a curve for each method."""
+
+    title: str
+    x_label: str
+    y_label: str
+    curves: Mapping[str, Curve]
+
+
+def critical_difference_picture(name: str, title: str, ranking: Ranking, main: str) -> Picture:
+    """Mean ranks on a line; bars connect methods that Nemenyi's test does not tell apart.
+
+    Parameters
+    ----------
+    name, title : str
+    ranking : Ranking
+    main : str
+        The method to stress.
+
+    Returns
+    -------
+    Picture
+    """
+    methods, ranks = ranking.methods, ranking.mean_ranks
+    cliques = ranking.cliques()
+    order = ", ".join(f"{m} {r:.2f}" for m, r in zip(methods, ranks, strict=True))
+    groups = "; ".join(" and ".join(clique) for clique in cliques) or "none"
+    words = (
+        f"Mean ranks over {ranking.n_blocks} blocks: {order}. Critical difference "
+        f"{ranking.critical_difference:.2f}. Not told apart: {groups}."
+    )
+    return Picture(name, title, words, lambda: _draw_ranking(ranking, main))
+
+
+def _draw_ranking(ranking: Ranking, main: str) -> str:
+    methods, ranks = ranking.methods, ranking.mean_ranks
+    half = (len(methods) + 1) // 2
+    cliques = ranking.cliques()
+    deep = 0.9 + 0.26 * len(cliques)
+    margin = 0.55 + 0.082 * max(map(len, methods))
+    width = 4.6 + 2 * margin
+    with drawing() as pyplot:
+        figure, ax = pyplot.subplots(figsize=(width, 0.9 + 0.21 * len(cliques) + 0.29 * half))
+        low, high = 1, len(methods)
+        apart = 0.02 * (high - low)
+        ax.set(xlim=(low, high), ylim=(deep + 0.42 * half, -1.25))
+        ax.axis("off")
+        ax.plot([low, high], [0, 0], color=INK, linewidth=1.2)
+        for tick in range(low, high + 1):
+            ax.plot([tick, tick], [0, -0.16], color=INK, linewidth=1.2)
+            ax.text(tick, -0.27, str(tick), ha="center", va="bottom", fontsize=9.5, color=SOFT)
+        _difference_bar(ax, ranking, low)
+        for place, (method, rank) in enumerate(zip(methods, ranks, strict=True)):
+            left = place < half
+            y = deep + 0.42 * (place if left else len(methods) - 1 - place)
+            end = low - apart if left else high + apart
+            colour = SERIES[0] if method == main else INK
+            ax.plot([rank, rank, end], [0, y, y], color=colour, linewidth=1.1, clip_on=False)
+            ax.text(
+                end + (-apart / 2 if left else apart / 2),
+                y,
+                f"{method}  {rank:.2f}" if left else f"{rank:.2f}  {method}",
+                ha="right" if left else "left",
+                va="center",
+                color=colour,
+                fontweight="bold" if method == main else "normal",
+            )
+        for depth, clique in enumerate(cliques):
+            first, last = (ranks[methods.index(clique[end])] for end in (0, -1))
+            ends = [first - apart / 2, last + apart / 2]
+            y = 0.32 + 0.26 * depth
+            ax.plot(ends, [y, y], color=SERIES[1], linewidth=4, solid_capstyle="round")
+        side = margin / width
+        figure.subplots_adjust(left=side, right=1 - side, top=0.98, bottom=0.02)
+        return raw_svg(figure)
+
+
+def _difference_bar(ax: Any, ranking: Ranking, low: float) -> None:
+    width = min(ranking.critical_difference, len(ranking.methods) - 1)
+    ax.plot([low, low + width], [-1, -1], color=SOFT, linewidth=1.4, marker="|", markersize=7)
+    label = f"critical difference {ranking.critical_difference:.2f}"
+    ax.text(
+        low + width + 0.02 * len(ranking.methods), -1, label, va="center", fontsize=9.5, color=SOFT
+    )
+
+
+def curves_picture(name: str, title: str, panels: Sequence[Panel]) -> Picture:
+    """Curves side by side, methods in the same colours everywhere, a band from least to largest.
+
+    Parameters
+    ----------
+    name, title : str
+    panels : sequence of Panel
+
+    Returns
+    -------
+    Picture
+    """
+    return Picture(name, title, _curves_in_words(panels), lambda: _draw_panels(panels))
+
+
+def _draw_panels(panels: Sequence[Panel]) -> str:
+    methods = list(dict.fromkeys(method for panel in panels for method in panel.curves))
+    looks = {method: number for number, method in enumerate(methods)}
+    n_columns = 2 if len(panels) == 4 else min(3, len(panels))
+    n_lines = math.ceil(len(panels) / n_columns)
+    size = (3.1 * n_columns + 0.6 if n_columns > 1 else 5.2, 2.6 * n_lines + 0.5)
+    with drawing() as pyplot:
+        figure, axes = pyplot.subplots(
+            n_lines, n_columns, figsize=size, layout="constrained", squeeze=False
+        )
+        for ax, panel in zip(axes.flat, panels, strict=False):
+            for method, curve in panel.curves.items():
+                _draw_curve(ax, curve, looks[method], method)
+            ax.set(title=panel.title, xlabel=panel.x_label, ylabel=panel.y_label)
+            _set_scale(ax, [x for curve in panel.curves.values() for x in curve])
+        for ax in list(axes.flat)[len(panels) :]:
+            ax.axis("off")
+        if len(methods) > 1:
+            _legend(figure, axes, n_columns)
+        return raw_svg(figure)
+
+
+def _draw_curve(ax: Any, curve: Curve, look: int, method: str) -> None:
+    places = sorted(curve) if _numeric(curve) else list(curve)
+    mean, low, high = ([curve[place][part] for place in places] for part in range(3))
+    colour, style = SERIES[look % len(SERIES)], STYLES[look // len(SERIES) % len(STYLES)]
+    x = places if _numeric(curve) else [str(place) for place in places]
+    mark = _mark(look) if len(places) <= 25 else None
+    ax.plot(x, mean, color=colour, linestyle=style, marker=mark, markersize=4, label=method)
+    if high != low and _numeric(curve):
+        ax.fill_between(x, low, high, color=colour, alpha=0.15, linewidth=0)
+
+
+def _mark(look: int) -> str:
+    """When colours begin anew, marks do not begin with them."""
+    return MARKS[(look + 3 * (look // len(SERIES))) % len(MARKS)]
+
+
+def _set_scale(ax: Any, places: Sequence[Any]) -> None:
+    if not places or not _numeric(places):
+        return
+    positive = [x for x in places if x > 0]
+    if len(positive) == len(places) and max(positive) / min(positive) >= 50:
+        ax.set_xscale("log")
+    elif positive and min(places) == 0 and max(positive) / min(positive) >= 50:
+        ax.set_xscale("symlog", linthresh=min(positive))
+    ax.minorticks_off()
+
+
+def _legend(figure: Any, axes: Any, n_columns: int) -> None:
+    found: dict[str, Any] = {}
+    for ax in axes.flat:
+        for handle, label in zip(*ax.get_legend_handles_labels(), strict=True):
+            found.setdefault(label, handle)
+    figure.legend(
+        found.values(),
+        found.keys(),
+        loc="outside upper center",
+        ncols=min(len(found), 2 * n_columns if n_columns > 1 else 2),
+        frameon=False,
+        labelcolor=INK,
+        fontsize=10,
+    )
+
+
+def _numeric(places: Any) -> bool:
+    return all(isinstance(x, (int, float)) and not isinstance(x, bool) for x in places)
+
+
+def _curves_in_words(panels: Sequence[Panel]) -> str:
+    parts = []
+    for panel in panels:
+        for method, curve in panel.curves.items():
+            places = list(curve)
+            first, last = places[0], places[-1]
+            where = f"{panel.title}, {panel.y_label}" if panel.title else panel.y_label
+            parts.append(
+                f"{where}, {method}: {curve[first][0]:.4g} at {panel.x_label} {_short(first)}, "
+                f"{curve[last][0]:.4g} at {_short(last)}"
+            )
+    return "; ".join(parts) + "."
+
+
+def _short(place: Any) -> str:
+    return f"{place:.4g}" if isinstance(place, float) else str(place)
+
+
+def cost_picture(
+    name: str, title: str, y_label: str, points: Mapping[str, Mapping[str, tuple[int, float]]]
+) -> Picture:
+    """A cost of each method against the number of rows of each set, on logarithmic axes.
+
+    Parameters
+    ----------
+    name, title, y_label : str
+    points : mapping from method to mapping from set to (rows, cost)
+
+    Returns
+    -------
+    Picture
+    """
+    words = "; ".join(
+        f"{method}: " + ", ".join(f"{s} {c:.3g}" for s, (_, c) in sorted(places.items()))
+        for method, places in points.items()
+    )
+    return Picture(name, title, words + ".", lambda: _draw_costs(y_label, points))
+
+
+def _draw_costs(y_label: str, points: Mapping[str, Mapping[str, tuple[int, float]]]) -> str:
+    with drawing() as pyplot:
+        figure, ax = pyplot.subplots(figsize=(7.2, 4.2), layout="constrained")
+        for look, (method, places) in enumerate(points.items()):
+            ordered = sorted(places.values())
+            ax.plot(
+                [rows for rows, _ in ordered],
+                [cost for _, cost in ordered],
+                color=SERIES[look % len(SERIES)],
+                marker=_mark(look),
+                linestyle=STYLES[look // len(SERIES) % len(STYLES)],
+                linewidth=0.9,
+                markersize=5,
+                label=method,
+            )
+        ax.set(xscale="log", yscale="log", xlabel="rows of the set", ylabel=y_label)
+        _name_sets(ax, points)
+        _few_ticks(ax)
+        figure.legend(loc="outside right upper", frameon=False, fontsize=10, labelcolor=INK)
+        return raw_svg(figure)
+
+
+def _few_ticks(ax: Any) -> None:
+    """Plain numbers, at powers of ten and, on short axes, at some numbers between."""
+    ticker = require("matplotlib.ticker", extra="report", purpose="pictures of the ledger")
+    for axis, (low, high) in ((ax.xaxis, ax.get_xlim()), (ax.yaxis, ax.get_ylim())):
+        decades = math.log10(high / low)
+        steps = (1.0, 2.0, 5.0) if decades < 2 else (1.0, 3.0) if decades < 4 else (1.0,)
+        axis.set_major_locator(ticker.LogLocator(subs=steps, numticks=20))
+        axis.set_major_formatter(ticker.FuncFormatter(lambda value, _: f"{value:,g}"))
+    ax.minorticks_off()
+
+
+def _name_sets(ax: Any, points: Mapping[str, Mapping[str, tuple[int, float]]]) -> None:
+    """Names of sets at the top, at their numbers of rows."""
+    rows = {name: n for places in points.values() for name, (n, _) in places.items()}
+    last = 0.0
+    for name, n in sorted(rows.items(), key=lambda item: item[1]):
+        ax.axvline(n, color=LINE, linewidth=0.6, zorder=0)
+        if n > 1.18 * last:
+            ax.annotate(
+                name,
+                (n, 1.01),
+                xycoords=("data", "axes fraction"),
+                rotation=40,
+                fontsize=8.5,
+                color=SOFT,
+                ha="left",
+                va="bottom",
+            )
+            last = n

@@ -1,0 +1,88 @@
+"""Why a printed figure cannot be right, and what a reader must know of our own: data, not code."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from importlib import resources
+from pathlib import Path
+from typing import Any
+
+from labelgap.bench import PublishedFigure, published_figures
+
+_SELECTORS = ("paper", "table", "dataset", "setting", "metric", "method")
+
+
+@dataclass(frozen=True)
+class Reason:
+    """A sentence about some of the published figures.
+
+    Attributes
+    ----------
+    refutes : bool
+        Whether a figure that we stay below of is refuted by it; a note otherwise.
+    text : str
+    evidence : str
+        A page, with the heading, seen from the pages of the ledger.
+    selects : mapping from field of a published figure to the values it may have
+    """
+
+    refutes: bool
+    text: str
+    evidence: str
+    selects: Mapping[str, tuple[str, ...]]
+
+    def applies(self, figure: PublishedFigure) -> bool:
+        return all(getattr(figure, name) in some for name, some in self.selects.items())
+
+
+def load_reasons(path: str | Path | None = None) -> tuple[Reason, ...]:
+    """Reasons and notes, from a TOML file with the tables ``refuted`` and ``note``.
+
+    Parameters
+    ----------
+    path : path, optional
+        By default those that come with the library.
+
+    Returns
+    -------
+    tuple of Reason
+    """
+    own = resources.files("labelgap.report").joinpath("reasons.toml")
+    text = own.read_text(encoding="utf-8") if path is None else Path(path).read_text("utf-8")
+    where = "reasons.toml" if path is None else str(path)
+    try:
+        whole = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise ValueError(f"{where}: {error}") from error
+    strange = whole.keys() - {"refuted", "note"}
+    if strange:
+        raise ValueError(f"{where}: {sorted(strange)[0]!r} is neither 'refuted' nor 'note'")
+    return tuple(
+        _reason(one, kind == "refuted", f"{where}, {kind} {number}")
+        for kind in ("refuted", "note")
+        for number, one in enumerate(whole.get(kind, ()), 1)
+    )
+
+
+def _reason(entry: dict[str, Any], refutes: bool, where: str) -> Reason:
+    unknown = entry.keys() - {*_SELECTORS, "text", "evidence"}
+    if unknown:
+        raise ValueError(
+            f"{where}: there is no key {sorted(unknown)[0]!r}; figures are selected by "
+            f"{', '.join(_SELECTORS)}"
+        )
+    if not entry.get("text"):
+        raise ValueError(f"{where}: needs a text")
+    if refutes and not entry.get("evidence"):
+        raise ValueError(f"{where}: a refutation needs evidence, the page that shows it")
+    selects = {name: _listed(entry[name]) for name in _SELECTORS if name in entry}
+    found = Reason(refutes, entry["text"], entry.get("evidence", ""), selects)
+    if not any(found.applies(figure) for figure in published_figures()):
+        raise ValueError(f"{where}: no published figure is selected by {selects}")
+    return found
+
+
+def _listed(value: str | list[str]) -> tuple[str, ...]:
+    return (value,) if isinstance(value, str) else tuple(value)

@@ -1,0 +1,83 @@
+"""Candidates of methods: as many as asked, always the same ones."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from labelgap.bench import DatasetPlan, MethodPlan
+from labelgap.bench._task import Task
+from labelgap.bench._tuning import best_of, try_candidates
+from labelgap.bench.methods import METHODS, Method, find_method
+from labelgap.bench.protocols import PROTOCOLS
+from labelgap.fitting import FitDivergedError
+from labelgap.labels import Labels
+
+
+def a_task(rng: np.random.Generator) -> Task:
+    X = rng.normal(size=(60, 3))
+    Y = (X @ rng.normal(size=(3, 8)) > 0).astype(float)
+    Y[rng.random(Y.shape) < 0.1] = np.nan
+    labels = Labels.from_dense(Y)
+    return Task("toy", X, labels, X[:0], labels[:0])
+
+
+def test_grids_give_as_many_as_asked_and_the_same_each_time():
+    method = Method(lambda task: None, {"a": range(10), "b": range(10)})
+    some = method.candidates(None, 16)
+    assert len(some) == 16
+    assert some == method.candidates(None, 16)
+    assert len({(one["a"], one["b"]) for one in some}) == 16
+    assert len(method.candidates(None, 200)) == 100
+
+
+def test_a_list_of_candidates_keeps_its_order():
+    listed = [{"a": 3}, {"a": 1}, {"a": 2}]
+    assert Method(lambda task: None, listed).candidates(None, 2) == listed[:2]
+
+
+def test_a_method_without_a_grid_is_not_tuned():
+    assert not Method(lambda task: None).tuned
+    assert METHODS["rmfl"].tuned
+
+
+def test_a_plan_may_bring_its_own_grid():
+    plan = MethodPlan("x", "rmfl", grid={"lambda_1": [1.0, 2.0]})
+    method = find_method(plan, METHODS)
+    assert method.search is None
+    assert method.candidates(None, 5) == [{"lambda_1": 1.0}, {"lambda_1": 2.0}]
+
+
+class Noted:
+    """Knows the right answers from a constant on; breaks down at others."""
+
+    def __init__(self, level: float) -> None:
+        self.level = level
+
+    def fit(self, X, Y):
+        if self.level < 0:
+            raise FitDivergedError("it diverged")
+        return self
+
+    def decision_function(self, X):
+        return np.tile(np.arange(8) * self.level, (len(X), 1))
+
+
+def test_the_best_candidate_on_training_rows_is_chosen(rng):
+    protocol, dataset = PROTOCOLS["unknown-per-row"](), DatasetPlan("toy")
+    grid = {"level": [-1.0, 0.0, 1.0]}
+    method = Method(lambda task, level: Noted(level), grid)
+    task = a_task(rng)
+    candidates, scores = try_candidates(protocol, method, task, dataset, 3, {})
+    assert scores[0] is None
+    assert best_of(candidates, scores) == candidates[1 + int(scores[2] > scores[1])]
+    with pytest.raises(FitDivergedError, match="each of 1 candidates"):
+        best_of(candidates[:1], scores[:1])
+
+
+def test_only_so_many_rows_are_used_to_choose(rng):
+    seen = []
+    method = Method(lambda task, level: seen.append(task.Y.n_rows) or Noted(level), {"level": [1]})
+    dataset = DatasetPlan("toy", tuning_rows=30)
+    try_candidates(PROTOCOLS["unknown-per-row"](), method, a_task(rng), dataset, 1, {})
+    assert seen == [20, 20, 20]

@@ -1,0 +1,136 @@
+"""Commands that are thin over the library: complete, compare, topics, select, extend, report."""
+
+from __future__ import annotations
+
+import shlex
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from audit.sample_audits import sample_audit
+from cli.sample_tables import write_rows
+from cli.test_audit import WIDE, item_rows
+from labelgap.audit import complete
+
+pytest.importorskip("jinja2")
+pandas = pytest.importorskip("pandas")
+
+
+@pytest.fixture
+def table():
+    return write_rows(Path("items.csv"), item_rows())
+
+
+def test_complete_adds_what_is_probably_missing(run, table):
+    ran = run("complete", table, *WIDE, "-o", "all.csv", "--json")
+    assert ran.code == 0, ran
+    made = pandas.read_csv("all.csv")
+    given = pandas.read_csv(table).set_index("id")
+    recorded = made[made["source"] == "recorded"]
+    assert len(recorded) == given[["tag_a", "tag_b", "tag_c"]].to_numpy().sum()
+    added = made[made["source"] == "completed"]
+    assert len(added) == ran.json["n_added"] > 20
+    assert (added["probability"] > 0.5).all()
+    assert all(given.loc[row.id, row.label] == 0 for row in added.itertuples())
+    truth = given.assign(tag_a=given["age"] > 0, tag_b=given["size"] > 0)
+    right = [truth.loc[one.id, one.label] for one in added.itertuples() if one.label != "tag_c"]
+    assert np.mean(right) > 0.8
+
+
+def test_what_was_completed_can_be_read_again(run, table):
+    run("complete", table, *WIDE, "-o", "all.parquet", "--threshold", 0.9)
+    ran = run("fit", table, *WIDE, "--label-table", "all.parquet", "-o", "m.model")
+    assert ran.code == 0, ran
+
+
+def test_complete_refuses_thresholds():
+    with pytest.raises(ValueError, match="threshold=1"):
+        complete(np.ones((3, 1)), np.ones((3, 1)), threshold=1.0)
+
+
+def test_compare_ranks_models(run, table):
+    ran = run("compare", table, *WIDE, "-m", "binary-relevance", "-m", "prior", "--json")
+    assert ran.code == 0, ran
+    first, last = ran.json["models"]
+    assert first["model"] == "binary-relevance"
+    assert first["low"] <= first["average_precision"] <= first["high"]
+    assert last["behind_low"] > 0
+    shown = run("compare", table, *WIDE, "-m", "binary-relevance", "-m", "neighbors", "-o", "c.csv")
+    assert "Models for items.csv" in shown.out
+    assert len(pandas.read_csv("c.csv")) == 2
+
+
+def test_compare_refuses_unknown_models(fails, table):
+    said = fails("compare", table, *WIDE, "-m", "magic")
+    assert "--model magic: there is none; use bmlpl" in said
+    assert "--folds 500" in fails("compare", table, *WIDE, "--folds", 500)
+
+
+def test_topics(run, table):
+    ran = run("topics", table, *WIDE, "-k", 2, "--json", "-o", "t.csv")
+    assert ran.code == 0, ran
+    assert len(ran.json["topics"]) == 2
+    assert sum(one["share"] for one in ran.json["topics"]) == pytest.approx(1)
+    written = pandas.read_csv("t.csv")
+    assert set(written["topic"]) == {1, 2}
+    again = run(*shlex.split(ran.json["command"])[1:], "--json")
+    assert again.json["topics"] == ran.json["topics"]
+    assert "Topics of items.csv" in run("topics", table, *WIDE, "-k", 2).out
+
+
+def test_select(run):
+    rng = np.random.default_rng(0)
+    noise = [{**row, **{f"n{k}": round(rng.normal(), 3) for k in range(4)}} for row in item_rows()]
+    path = write_rows(Path("items.csv"), noise)
+    arguments = ("select", path, *WIDE, "-k", 2, "--repeats", 3)
+    ran = run(*arguments, "--json", "-o", "f.csv")
+    assert ran.code == 0, ran
+    assert {one["name"] for one in ran.json["features"]} == {"age", "size"}
+    assert pandas.read_csv("f.csv")["stability"].min() > 0.5
+
+
+def counts(rows, new):
+    """How often the tags meet a new label, which is the first tag where the text says so."""
+    tags = ("tag_a", "tag_b", "tag_c")
+    lines = []
+    for seen in tags:
+        for other in tags:
+            both = sum(row[seen] and row[other] for row in rows)
+            lines.append({"seen": seen, "label": other, "count": both})
+        both = sum(row[seen] and row["age"] > 0.5 for row in rows)
+        lines.append({"seen": seen, "label": new, "count": both})
+    return lines
+
+
+def test_extend_predicts_labels_that_no_row_carries(run, table):
+    write_rows(Path("counts.csv"), counts(item_rows(), "old"))
+    ran = run("extend", table, *WIDE, "--counts", "counts.csv", "-o", "new.csv", "--json")
+    assert ran.code == 0, ran
+    assert ran.json["new_labels"] == ["old"]
+    made = pandas.read_csv("new.csv")
+    assert list(made.columns) == ["id", "old"]
+    is_old = pandas.read_csv(table)["age"] > 0.5
+    assert made["old"][is_old].mean() > made["old"][~is_old].mean()
+
+
+def test_extend_refuses_other_tables(fails, table):
+    write_rows(Path("counts.csv"), [{"seen": "tag_a", "label": "tag_b", "count": 3}])
+    arguments = ("extend", table, *WIDE, "--counts", "counts.csv", "-o", "n.csv")
+    assert "lists no label beside those of items.csv" in fails(*arguments)
+    write_rows(Path("counts.csv"), [{"seen": "tag_a", "name": "x", "count": 3}])
+    assert "counts.csv, line 1: there is no column 'label'" in fails(*arguments)
+    write_rows(Path("counts.csv"), [{"seen": "tag_a", "label": "x", "count": 3}] * 2)
+    assert "counts.csv, line 3: the pair 'tag_a', 'x' occurs twice" in fails(*arguments)
+
+
+def test_report_from_json(run, fails):
+    Path("audit").mkdir()
+    Path("audit/audit.json").write_text(sample_audit().to_json(), encoding="utf-8")
+    ran = run("report", "audit", "-o", "page.html", "--json")
+    assert ran.code == 0, ran
+    assert ran.json["audit_id"] == sample_audit().audit_id
+    assert "<html" in Path("page.html").read_text(encoding="utf-8")
+    Path("other.json").write_text("{}")
+    assert "other.json: this is no audit" in fails("report", "other.json", "-o", "x.html")
+    assert "there is no such file" in fails("report", "absent.json", "-o", "x.html")

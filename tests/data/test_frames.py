@@ -1,0 +1,105 @@
+"""Tables from folders and databases, and columns of ids."""
+
+from __future__ import annotations
+
+import sqlite3
+
+import numpy as np
+import pytest
+
+from labelgap.data import DataFormatError, read_table
+from labelgap.data._frames import read_frame
+from labelgap.data._ids import check_ids, ids_as_text
+
+pandas = pytest.importorskip("pandas")
+
+FRAME = pandas.DataFrame({"id": [3, 1, 2], "a": [0.5, 1.5, 2.5], "l": [1, 0, 1]})
+
+
+def test_a_folder_is_read_in_the_order_of_names(tmp_path):
+    FRAME[1:].to_csv(tmp_path / "b.csv", index=False)
+    FRAME[:1].to_csv(tmp_path / "a.csv", index=False)
+    (tmp_path / ".hidden.csv").write_text("nothing\n")
+    (tmp_path / "notes.txt").write_text("nothing")
+    frame, file = read_frame(tmp_path)
+    pandas.testing.assert_frame_equal(frame, FRAME)
+    assert file == str(tmp_path)
+    found = read_table(tmp_path, label_columns=["l"], item="id")
+    np.testing.assert_array_equal(found.X, FRAME[["a"]])
+
+
+def test_parquet_comes_before_text_in_a_folder(tmp_path):
+    FRAME.to_parquet(tmp_path / "x.parquet")
+    FRAME[:1].to_csv(tmp_path / "old.csv", index=False)
+    assert len(read_frame(tmp_path)[0]) == 3
+
+
+def test_tab_separated_text(tmp_path):
+    FRAME.to_csv(tmp_path / "x.tsv", index=False, sep="\t")
+    pandas.testing.assert_frame_equal(read_frame(tmp_path / "x.tsv")[0], FRAME)
+
+
+@pytest.mark.parametrize("kind", ["duckdb", "sqlite"])
+def test_the_only_table_of_a_database(tmp_path, kind):
+    path = tmp_path / f"x.{kind}"
+    if kind == "sqlite":
+        with sqlite3.connect(path) as database:
+            FRAME.to_sql('odd "name"', database, index=False)
+        database.close()
+    else:
+        duckdb = pytest.importorskip("duckdb")
+        with duckdb.connect(str(path)) as database:
+            database.execute('CREATE TABLE "odd ""name""" AS SELECT * FROM FRAME')
+    frame, _ = read_frame(path)
+    pandas.testing.assert_frame_equal(frame.astype(FRAME.dtypes), FRAME)
+    some, _ = read_frame(path, query='SELECT id FROM "odd ""name""" WHERE a > 1')
+    assert some["id"].tolist() == [1, 2]
+
+
+def test_a_database_is_not_changed(tmp_path):
+    path = tmp_path / "x.sqlite"
+    with sqlite3.connect(path) as database:
+        FRAME.to_sql("t", database, index=False)
+    database.close()
+    before = path.read_bytes()
+    with pytest.raises(DataFormatError, match="the database refuses"):
+        read_frame(path, query="DROP TABLE t")
+    assert path.read_bytes() == before
+
+
+def test_a_query_of_a_file_is_refused(tmp_path):
+    FRAME.to_csv(tmp_path / "x.csv", index=False)
+    with pytest.raises(ValueError, match="a query is for a DuckDB or SQLite file"):
+        read_frame(tmp_path / "x.csv", query="SELECT 1")
+
+
+def test_frames_without_rows_are_refused():
+    with pytest.raises(DataFormatError, match="the table has no rows"):
+        read_frame(FRAME[:0])
+
+
+def test_ids_are_compared_as_written():
+    whole = pandas.Series([1.0, 2.0], name="id")
+    assert ids_as_text(whole, "x") == ids_as_text(pandas.Series(["1", "2"]), "y") == ["1", "2"]
+    large = pandas.Series([2**53 + 1, 2**53 + 2], name="id")
+    assert check_ids(large, "x") == ["9007199254740993", "9007199254740994"]
+
+
+@pytest.mark.parametrize(
+    ("values", "message"),
+    [
+        ([0.5, 1.0], "x, line 2: the id .*0.5.* is a floating-point number"),
+        ([1.0, 2.0**60], "x, line 3: the id .* is a floating-point number"),
+        ([None, "a"], "x, line 2: the id in column 'id' is empty"),
+        (["a", "b", "a"], r"x, line 4: item 'a' occurs twice \(first in line 2\)"),
+    ],
+)
+def test_ids_that_do_not_identify(values, message):
+    with pytest.raises(DataFormatError, match=message):
+        check_ids(pandas.Series(values, name="id"), "x")
+
+
+def test_numbers_and_text_as_ids_meet():
+    pairs = pandas.DataFrame({"id": ["1", "3"], "label": ["p", "q"]})
+    found = read_table(FRAME[["id", "a"]], label_table=pairs, item="id")
+    np.testing.assert_array_equal(found.Y.to_dense(), [[0, 1], [1, 0], [0, 0]])

@@ -1,0 +1,179 @@
+"""The audit page in a real browser: fits, decides, exports, remembers."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from dataclasses import replace
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+
+from audit.sample_audits import bare_audit, sample_audit
+from labelgap.audit import Audit, read_decisions
+from labelgap.report import write_audit_page
+from report.browsing import Browser
+
+pytestmark = pytest.mark.browser
+pytest.importorskip("jinja2")
+
+READY = "document.querySelector('.suggestion')"
+
+
+def long_audit() -> Audit:
+    """Forty suggestions, with ids that are hard to break into lines."""
+    audit = sample_audit(30)
+    more = tuple(
+        replace(one, rank=k + 1, item=f"{one.item}-{'x' * 40}-{k}")
+        for k, one in enumerate((*audit.suggestions, *audit.suggestions[:10]))
+    )
+    return replace(audit, suggestions=more)
+
+
+@pytest.fixture
+def browser(tmp_path) -> Iterator[Browser]:
+    with Browser(tmp_path) as one:
+        yield one
+        assert one.complaints == []
+        assert {address.split(":")[0] for address in one.requests} <= {"file", "data", "blob"}
+
+
+@pytest.fixture
+def page(tmp_path) -> str:
+    target = tmp_path / "audit.html"
+    write_audit_page(long_audit(), target)
+    return target.as_uri()
+
+
+@pytest.mark.parametrize("width", [1280, 390])
+def test_fits_the_window_in_light_and_dark(browser, page, width):
+    papers = []
+    for scheme in ("light", "dark"):
+        browser.look(width, scheme=scheme)
+        browser.open(page, until=READY)
+        assert browser.run("document.documentElement.scrollWidth") <= width
+        assert browser.run("document.querySelectorAll('.suggestion').length") == 15
+        papers.append(browser.run("getComputedStyle(document.body).backgroundColor"))
+    assert papers == ["rgb(255, 255, 255)", "rgb(17, 21, 26)"]
+
+
+def test_a_page_with_little_to_say(browser, tmp_path):
+    write_audit_page(bare_audit(), tmp_path / "bare.html")
+    browser.open((tmp_path / "bare.html").as_uri())
+    assert "Labels" in browser.text("nav")
+
+
+def test_clicks_decide_and_are_remembered(browser, page):
+    browser.open(page, until=READY)
+    browser.click(".suggestion button.accept")
+    browser.click("li:nth-child(2) button.reject")
+    browser.wait("document.getElementById('count').textContent.startsWith('1 accepted, 1 rej')")
+    assert browser.text("#said").endswith("rejected.")
+    browser.reload(until=READY)
+    assert browser.text("#count") == "1 accepted, 1 rejected of 40"
+    pressed = "document.querySelector('.suggestion button.accept').getAttribute('aria-pressed')"
+    assert browser.run(pressed) == "true"
+    browser.click(".suggestion button.accept")
+    browser.wait("document.getElementById('count').textContent.startsWith('0 accepted, 1 rej')")
+
+
+def test_keys_go_through_the_list(browser, page):
+    browser.open(page, until=READY)
+    browser.run("document.querySelector('.suggestion').focus()")
+    for key in ("a", "r", "ArrowDown", "a", "ArrowUp", "u", "e"):
+        browser.press(key)
+        browser.run("new Promise(done => setTimeout(done, 30))")
+    # accepted, rejected, left out, accepted and moved on, back up, taken back
+    decided = "[...document.querySelectorAll('.suggestion')].map(e => e.dataset.decision || '-')"
+    assert browser.run(decided)[:6] == ["accept", "reject", "-", "-", "-", "-"]
+    assert browser.run("document.activeElement.suggestion.rank") == 4
+    assert browser.run("document.activeElement.querySelector('details').open") is True
+    assert browser.run("document.querySelectorAll('.suggestion[tabindex=\"0\"]').length") == 1
+    label = browser.run("document.activeElement.getAttribute('aria-label')")
+    assert label.endswith(", undecided")
+
+
+def test_the_exported_file_is_one_the_library_reads(browser, page, tmp_path):
+    browser.open(page, until=READY)
+    assert browser.run("document.getElementById('export').disabled") is True
+    browser.click(".suggestion button.accept")
+    browser.click("li:nth-child(3) button.reject")
+    browser.click("#export")
+    target = tmp_path / "labelgap-decisions-5a0c1e7d.json"
+    end = time.monotonic() + 20
+    while not target.exists() and time.monotonic() < end:
+        browser.run("1")
+        time.sleep(0.1)
+    read = read_decisions(target)
+    suggestions = long_audit().suggestions
+    assert read.audit == long_audit().audit_id
+    assert [(one.item, one.label, one.decision) for one in read.decisions] == [
+        (suggestions[0].item, suggestions[0].label, "accept"),
+        (suggestions[2].item, suggestions[2].label, "reject"),
+    ]
+
+
+def test_filters_and_more(browser, page):
+    browser.open(page, until=READY)
+    shown = "[...document.querySelectorAll('.suggestion')].map(e => e.suggestion.rank)"
+    browser.click("#more")
+    assert browser.run(shown) == list(range(1, 31))
+    assert browser.run("document.activeElement.suggestion.rank") == 16
+    choose = (
+        "(() => { const s = document.getElementById('%s'); s.value = %r;"
+        "s.dispatchEvent(new Event('input')); })()"
+    )
+    browser.run(choose % ("filter-label", "crime"))
+    labels = "[...document.querySelectorAll('.suggestion .tag')].map(e => e.textContent)"
+    assert set(browser.run(labels)) == {"crime"}
+    browser.run(choose % ("filter-item", "no such item"))
+    assert browser.run("document.getElementById('none').hidden") is False
+    browser.run(choose % ("filter-item", ""))
+    browser.click(".suggestion button.accept")
+    browser.run(choose % ("filter-state", "decided"))
+    assert len(browser.run(shown)) == 1
+
+
+def test_can_be_printed(browser, page, tmp_path):
+    browser.open(page, until=READY)
+    browser.click(".suggestion button.accept")
+    browser.look(1000, medium="print", scheme="dark")
+    assert browser.run("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
+    assert browser.run("getComputedStyle(document.querySelector('.tray')).display") == "none"
+    assert browser.run("getComputedStyle(document.querySelector('.verdict')).display") == "block"
+    browser.paper(tmp_path / "page.pdf")
+    assert (tmp_path / "page.pdf").read_bytes().startswith(b"%PDF")
+
+
+def test_names_are_for_everybody(browser, page):
+    """Every button and control has a name; headings come in order; pictures are described."""
+    browser.open(page, until=READY)
+    nodes = browser.ask("Accessibility.getFullAXTree")["nodes"]
+    roles = {"button", "combobox", "searchbox", "img", "image", "link"}
+    named = [
+        (node["role"]["value"], node.get("name", {}).get("value", ""))
+        for node in nodes
+        if not node.get("ignored") and node["role"]["value"] in roles
+    ]
+    assert len(named) > 40
+    assert [one for one in named if not one[1]] == []
+    levels = browser.run("[...document.querySelectorAll('h1, h2, h3')].map(e => +e.tagName[1])")
+    assert levels[0] == 1
+    assert levels.count(1) == 1
+    assert all(after - before <= 1 for before, after in pairwise(levels))
+
+
+def test_a_browser_that_keeps_nothing_says_so(browser, page: str, tmp_path: Path):
+    text = (tmp_path / "audit.html").read_text(encoding="utf-8")
+    forgetful = text.replace(
+        '"use strict";',
+        '"use strict"; Object.defineProperty(window, "localStorage",'
+        ' { get() { throw new Error("denied"); } });',
+        1,
+    )
+    (tmp_path / "forgetful.html").write_text(forgetful, encoding="utf-8")
+    browser.open((tmp_path / "forgetful.html").as_uri(), until=READY)
+    assert browser.run("document.getElementById('fleeting').hidden") is False
+    browser.click(".suggestion button.accept")
+    browser.wait("document.getElementById('count').textContent.startsWith('1 accepted')")
