@@ -6,7 +6,6 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.decomposition import PCA
 from sklearn.impute import SimpleImputer
 from sklearn.linear_model import LogisticRegression
@@ -15,6 +14,7 @@ from sklearn.preprocessing import FunctionTransformer, StandardScaler
 
 from imvwl_data import Run
 from labelgap import IMVWL, BinaryRelevance, KernelRidgePerLabel, LabelPrior
+from labelgap.bench.methods._views import LowRankImputer, OneScale, ViewScaler
 
 MAX_ITER = 60
 VARIANTS: dict[str, dict[str, Any]] = {
@@ -109,72 +109,3 @@ def kernel_ridge(run: Run, *, roots: bool, alpha: float, sharpness: float) -> An
         OneScale(),
         KernelRidgePerLabel(alpha, gamma=gamma, solver="cg"),
     )
-
-
-class OneScale(TransformerMixin, BaseEstimator):
-    """Divides by the standard deviation of all values together: strong components stay strong."""
-
-    def fit(self, X: np.ndarray, y: Any = None) -> OneScale:
-        self.scale_ = float(X.std())
-        return self
-
-    def transform(self, X: np.ndarray) -> np.ndarray:
-        return X / self.scale_
-
-
-class ViewScaler(TransformerMixin, BaseEstimator):
-    """Centres features and divides every view by the root of its total variance."""
-
-    def __init__(self, groups: Any) -> None:
-        self.groups = groups
-
-    def fit(self, X: np.ndarray, y: Any = None) -> ViewScaler:
-        variance = np.nanvar(X, axis=0)
-        self.mean_, self.scale_ = np.nanmean(X, axis=0), np.ones(X.shape[1])
-        for columns in self.groups.values():
-            self.scale_[columns] = np.sqrt(variance[columns].sum())
-        return self
-
-    def transform(self, X: np.ndarray) -> np.ndarray:
-        return (X - self.mean_) / self.scale_
-
-
-class LowRankImputer(TransformerMixin, BaseEstimator):
-    """Fills gaps of centred data with its leading components, again and again.
-
-    Gaps of new rows follow from their observed values by ridge regression on the components.
-    """
-
-    def __init__(self, n_components: int = 50, ridge: float = 0.1, max_iter: int = 8) -> None:
-        self.n_components = n_components
-        self.ridge = ridge
-        self.max_iter = max_iter
-
-    def fit(self, X: np.ndarray, y: Any = None) -> LowRankImputer:
-        q = min(self.n_components, min(X.shape) - 1)
-        filled = np.nan_to_num(X)
-        for _ in range(self.max_iter):
-            pca = PCA(q, svd_solver="randomized", iterated_power=2, random_state=0).fit(filled)
-            self.mean_, self.axes_ = pca.mean_, pca.components_
-            self.strength_ = self.ridge * pca.explained_variance_.mean()
-            self.prior_ = self.strength_ / pca.explained_variance_
-            filled = self.transform(X)
-        return self
-
-    def transform(self, X: np.ndarray) -> np.ndarray:
-        gaps = np.isnan(X)
-        filled = X.copy()
-        # rows with the same gaps share one system
-        packed = np.ascontiguousarray(np.packbits(gaps, axis=1))
-        marks = packed.view(f"V{packed.shape[1]}").ravel()
-        _, first, kind = np.unique(marks, return_index=True, return_inverse=True)
-        for number, absent in enumerate(gaps[first]):
-            rows = np.flatnonzero(kind.ravel() == number)
-            there = self.axes_[:, ~absent]
-            gram = there @ there.T + np.diag(self.prior_)
-            centred = X[np.ix_(rows, np.flatnonzero(~absent))] - self.mean_[~absent]
-            weights = np.linalg.solve(gram, there @ centred.T).T
-            filled[np.ix_(rows, np.flatnonzero(absent))] = (
-                weights @ self.axes_[:, absent] + self.mean_[absent]
-            )
-        return filled
