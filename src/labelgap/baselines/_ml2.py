@@ -14,11 +14,11 @@ from sklearn.utils._param_validation import Interval, StrOptions
 
 from labelgap.baselines._linear import LinearScores, as_double
 from labelgap.fitting import Monitor, Trace
+from labelgap.kernels.gaussian_width import mean_distance_gamma
 from labelgap.kernels.neighbors import nearest_rows, reconstruction_weights
 from labelgap.kernels.proximal import Quadratic, backtrack, proximal_path
 from labelgap.kernels.row_sparse import row_norms, solve_positive
 from labelgap.labels import Labels
-from labelgap.models.rmfl._kernel import mean_distance_gamma
 from labelgap.yardsticks._calibration import fit_sigmoid
 
 __all__ = ["ML2"]

@@ -11,13 +11,13 @@ import numpy as np
 from scipy.linalg import LinAlgError, cho_factor, cho_solve
 from scipy.linalg.lapack import dpotri
 from scipy.special import expit
-from sklearn.metrics import pairwise_distances_chunked
 from sklearn.metrics.pairwise import pairwise_kernels
 from sklearn.utils import gen_batches
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from labelgap._extras import require
 from labelgap.estimator import LabelGapClassifier
+from labelgap.kernels.gaussian_width import mean_distance_gamma
 from labelgap.kernels.linear_solvers import conjugate_gradient
 from labelgap.labels import Labels
 from labelgap.yardsticks._calibration import fit_sigmoid
@@ -108,7 +108,7 @@ class KernelRidgePerLabel(LabelGapClassifier):
         self._rows = X.astype(np.float64)
         self.__dict__.pop("gamma_", None)
         if self.kernel == "rbf":
-            self.gamma_ = _gamma_of_mean_distance(self._rows) if self.gamma is None else self.gamma
+            self.gamma_ = mean_distance_gamma(self._rows) if self.gamma is None else self.gamma
         self.frequency_ = observed_frequency(labels)
         kernel = self._kernel_to_rows(self._rows)
         if self.solver == "cg":
@@ -203,12 +203,3 @@ def _solve_masked(
 
     found = conjugate_gradient(product, residual, diagonal, n_steps=_MOST_STEPS, tol=_TOLERANCE)
     return found if device is None else found.cpu().numpy()
-
-
-def _gamma_of_mean_distance(X: Any) -> float:
-    n_rows = X.shape[0]
-    total = sum(float(block.sum()) for block in pairwise_distances_chunked(X))
-    if total == 0:
-        return 1.0
-    width = total / (n_rows * (n_rows - 1))
-    return 1 / (2 * width**2)

@@ -9,7 +9,7 @@ import pytest
 from scipy import sparse
 from sklearn.metrics.pairwise import rbf_kernel
 
-from labelgap.models.rmfl._kernel import mean_distance_gamma
+from labelgap.kernels.gaussian_width import mean_distance_gamma
 from labelgap.models.rmfl._model import balancing_transform, complete_rows
 from labelgap.models.rmfl._systems import (
     LabelCoupling,

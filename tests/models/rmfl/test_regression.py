@@ -9,8 +9,9 @@ from sklearn.kernel_ridge import KernelRidge
 from sklearn.linear_model import Ridge
 from sklearn.metrics.pairwise import rbf_kernel
 
+from labelgap.kernels.gaussian_width import mean_distance_gamma
 from labelgap.models.rmfl._inverse import Spectrum, invert
-from labelgap.models.rmfl._kernel import centre, mean_distance_gamma
+from labelgap.models.rmfl._kernel import centre
 from labelgap.models.rmfl._prepare import _dual, _primal
 from reference import rmfl as slow
 

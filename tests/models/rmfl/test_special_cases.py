@@ -7,7 +7,7 @@ import pytest
 from sklearn.metrics.pairwise import rbf_kernel
 
 from labelgap import RMFL
-from labelgap.models.rmfl._kernel import mean_distance_gamma
+from labelgap.kernels.gaussian_width import mean_distance_gamma
 from models.rmfl.problems import data, fitted
 from reference import rmfl as slow
 

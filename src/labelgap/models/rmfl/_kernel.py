@@ -8,7 +8,6 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import sparse
 from scipy.linalg import LinAlgError, cholesky
-from sklearn.metrics import pairwise_distances_chunked
 from sklearn.metrics.pairwise import pairwise_kernels
 
 # positive semidefinite whatever the rows are, with scikit-learn's default parameters
@@ -26,15 +25,6 @@ class Kernel(NamedTuple):
         """k(x, row), of shape (rows of X, rows of ``rows``)."""
         found = pairwise_kernels(X, rows, metric=self.name, **self.params)
         return found.toarray() if sparse.issparse(found) else np.asarray(found, dtype=np.float64)
-
-
-def mean_distance_gamma(X: Any) -> float:
-    """1 / (2 width^2), the width being the mean distance of two different rows."""
-    n_rows = X.shape[0]
-    total = sum(float(block.sum()) for block in pairwise_distances_chunked(X))
-    if total == 0:
-        return 1.0
-    return 1 / (2 * (total / (n_rows * (n_rows - 1))) ** 2)
 
 
 def kernel_matrix(kernel: Kernel, X: Any) -> np.ndarray:

@@ -12,6 +12,7 @@ from sklearn.kernel_approximation import Nystroem, RBFSampler
 from sklearn.utils import gen_batches
 
 from labelgap._extras import require
+from labelgap.kernels.gaussian_width import mean_distance_gamma
 from labelgap.kernels.neighbors import (
     APPROXIMATE_PACKAGE,
     given_graph,
@@ -19,7 +20,7 @@ from labelgap.kernels.neighbors import (
     reconstruction_weights,
 )
 from labelgap.models.rmfl._inverse import Spectrum, invert
-from labelgap.models.rmfl._kernel import Kernel, centre, kernel_matrix, mean_distance_gamma
+from labelgap.models.rmfl._kernel import Kernel, centre, kernel_matrix
 from labelgap.models.rmfl._regression import DualRegression, PrimalRegression, Regression
 
 if TYPE_CHECKING:
