@@ -10,7 +10,7 @@ PYTEST := $(BIN)/python -m pytest
 .PHONY: help demo test test-full lint format docs ledger bench clean
 
 help:
-	@echo "make demo       hide labels of a real data set, recover them, show how well"
+	@echo "make demo       delete labels of a real data set, find them again, show how well"
 	@echo "make test       the test suite (minutes)"
 	@echo "make test-full  the test suite with the slow tests"
 	@echo "make lint       ruff and mypy"
@@ -35,8 +35,9 @@ $(BENCH_STAMP): pyproject.toml $(STAMP)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[bench]'
 	@touch $@
 
+# one thread: it takes seconds, and on a busy machine threads would wait for each other
 demo: $(STAMP)
-	$(BIN)/labelgap demo
+	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/labelgap demo
 
 test: $(STAMP)
 	$(PYTEST) -n 2 -m "not slow"

@@ -2,13 +2,16 @@
 
 Matrix products are those of the weighted Gram matrices, counted and timed one by one; the rate to
 compare with is that of a plain product of two large square matrices, measured between the
-iterations of the same run. Each precision runs in a process of its own.
+iterations of the same run. Each precision runs in a process of its own, on one thread, and seconds
+are those of the processor: they do not depend on what else the machine is doing.
 """
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
+import time
 import warnings
 
 import numpy as np
@@ -29,7 +32,7 @@ def iteration(precision: str) -> dict:
     data = load_dataset("delicious")
     X = sparse.csr_array(data.X[data.train], dtype=precision)
     Y = hide_positives(data.Y[data.train], 0.4, random_state=0).labels
-    products = Products()
+    products = Products(time.process_time)
     watch = Watch(products, precision)
     model = GMFS(
         N_FACTORS,
@@ -57,9 +60,11 @@ def main() -> None:
     if len(sys.argv) == 2:
         rows.add({"experiment": "cost", **key, "precision": sys.argv[1], **iteration(sys.argv[1])})
         return
+    names = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS")
+    one_thread = {**os.environ, **dict.fromkeys(names, "1")}
     for precision in ("float32", "float64"):
         if rows.find(**key, precision=precision) is None:
-            subprocess.run([sys.executable, __file__, precision], check=True)
+            subprocess.run([sys.executable, __file__, precision], check=True, env=one_thread)
 
 
 if __name__ == "__main__":

@@ -18,6 +18,7 @@ from typing import Any
 
 import numpy as np
 from scipy import sparse
+from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import roc_auc_score
 from sklearn.model_selection import KFold
 from sklearn.preprocessing import StandardScaler
@@ -79,14 +80,18 @@ def unlooked(X: Any, Y: Labels, seed: int) -> Scores:
 
 def classifier(X: Any, Y: Labels, seed: int) -> Scores:
     """Probabilities of logistic regressions, of the rows they were fitted to."""
-    return BinaryRelevance().fit(X, Y).predict_proba(X), {}
+    return BinaryRelevance(LogisticRegression(solver="liblinear")).fit(X, Y).predict_proba(X), {}
 
 
 def out_of_fold(X: Any, Y: Labels, seed: int) -> Scores:
     """Probabilities of logistic regressions that were fitted to other rows."""
     found = np.empty(Y.shape)
     for fit, held in KFold(5, shuffle=True, random_state=seed).split(np.arange(Y.n_rows)):
-        found[held] = BinaryRelevance().fit(X[fit], Y[fit]).predict_proba(X[held])
+        found[held] = (
+            BinaryRelevance(LogisticRegression(solver="liblinear"))
+            .fit(X[fit], Y[fit])
+            .predict_proba(X[held])
+        )
     return found, {}
 
 

@@ -48,7 +48,7 @@ html_static_path = ["_static"]
 html_css_files = ["labelgap.css"]
 # pages without pages below them have no section to navigate
 html_sidebars = {
-    name: [] for name in ("index", "getting-started", "datasets", "metrics", "notation")
+    name: [] for name in ("index", "getting-started", "examples", "datasets", "metrics", "notation")
 }
 html_theme_options = {
     "show_prev_next": False,

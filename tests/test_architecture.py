@@ -40,12 +40,13 @@ ALLOWED: dict[str, set[str]] = {
     "models": _LEARNING | {"yardsticks"},
     "baselines": _LEARNING | {"yardsticks", "models"},
     "mending": _LEARNING | {"yardsticks"},
-    "plots": {"_extras"},
     "bench": _LEARNING | _DATA | _METHODS,
     "audit": _LEARNING | _DATA | _METHODS,
-    "report": _LEARNING | _DATA | _METHODS | {"bench", "audit"},
+    "export": _LEARNING | _METHODS,
+    "plots": {"_extras", "labels", "audit"},
+    "report": _LEARNING | _DATA | _METHODS | {"bench", "audit", "plots"},
     "review": _LEARNING | _DATA | _METHODS | {"audit", "report"},
-    "cli": _LEARNING | _DATA | _METHODS | {"bench", "audit", "report", "review", ""},
+    "cli": _LEARNING | _DATA | _METHODS | {"bench", "audit", "export", "report", "review", ""},
     "": _LEARNING | _DATA | _METHODS,
 }
 
@@ -147,7 +148,7 @@ def test_public_names_exist(module):
     assert not missing
 
 
-OPTIONAL = ["pandas", "polars", "pyarrow", "matplotlib", "jinja2", "typer", "rich", "dask"]
+OPTIONAL = ["pandas", "polars", "pyarrow", "matplotlib", "jinja2", "typer", "rich", "dask", "onnx"]
 
 
 def test_the_import_brings_no_optional_package():

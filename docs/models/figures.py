@@ -32,6 +32,7 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "_ext"))
 sys.path.insert(0, str(Path(__file__).parent))
 from figures_gmfs import DRAWN as GMFS_FIGURES
 from figures_imvwl import DRAWN as IMVWL_FIGURES
+from figures_mend import DRAWN as MEND_FIGURES
 from figures_rmfl import DRAWN as RMFL_FIGURES
 from measured_rows import checksum, read_rows
 
@@ -191,6 +192,7 @@ DRAWN: dict[str, Callable[[Rows], Any]] = {
     "mllcs_iterations": draw_iterations,
     **GMFS_FIGURES,
     **IMVWL_FIGURES,
+    **MEND_FIGURES,
     **RMFL_FIGURES,
 }
 

@@ -184,6 +184,26 @@ def test_decisions_are_taken_in(hidden, found):
     assert after.audit_id != found.audit_id
 
 
+def test_decisions_do_not_hide_that_labels_are_missing(hidden, found):
+    """The surest zeros are decided first: without them only recorded entries would be sure."""
+    X, full, shown = hidden
+    truth, items = full.to_dense(), [f"i{k}" for k in range(N)]
+    made: list[Decision] = []
+    turn = found
+    for _ in range(2):
+        for one in turn.suggestions[:60]:
+            verdict = "accept" if truth[place(one)] else "reject"
+            made.append(Decision(one.item, one.label, verdict, "2026-01-01T00:00:00Z"))
+        decisions = Decisions(turn.audit_id, tuple(made))
+        turn = audit(X, shown, item_ids=items, n_suggestions=200, decisions=decisions)
+        assert turn.summary.gaps == "ambiguous zeros"
+        assert abs(turn.summary.recorded.value - found.summary.recorded.value) < 0.1
+        next_ones = turn.suggestions[:60]
+        promised = np.mean([one.probability for one in next_ones])
+        right = np.mean([truth[place(one)] for one in next_ones])
+        assert abs(promised - right) < 0.2
+
+
 def test_rare_labels_are_said_to_be_so():
     X, full = generated()
     rare = np.zeros((N, 1))
@@ -228,7 +248,8 @@ def test_progress_is_reported_to_the_end(hidden):
     calls = []
     audit(X, shown, n_suggestions=10, progress=lambda *call: calls.append(call))
     stages = list(dict.fromkeys(stage for stage, _, _ in calls))
-    assert len(stages) == 4
+    assert len(stages) == 5
+    assert "comparing pairs of labels" in stages
     for stage in stages:
         done = [(n, total) for name, n, total in calls if name == stage]
         assert done == sorted(done)

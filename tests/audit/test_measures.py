@@ -34,7 +34,8 @@ def tally_of(scores, recorded):
     )
     empty = np.zeros((1, N_COARSE), dtype=int)
     unknown = np.zeros((1, N_BINS), dtype=int)
-    return Tally(ones[None], zeros[None], unknown, halves, empty, empty, nothing, nothing)
+    decided = np.zeros_like(unknown)
+    return Tally(ones[None], zeros[None], unknown, decided, halves, empty, empty, nothing, nothing)
 
 
 def test_areas_agree_with_scikit_learn():
@@ -75,6 +76,33 @@ def test_the_share_recorded_is_read_from_the_ceiling(share):
     assert found.verdict == "ambiguous"
     assert found.share.low - 0.03 <= share <= found.share.high + 0.03
     assert abs(found.share.value - share) < 0.08
+
+
+@pytest.mark.parametrize("share", [0.4, 0.6, 0.8])
+def test_labels_that_are_hard_to_tell_do_not_lower_the_share(share):
+    """Large scores of two labels mean less than those of a third."""
+    rng = np.random.default_rng(1)
+    kinds = []
+    for middle in (0.35, 0.55, 0.55):
+        scores = 0.7 * rng.beta(0.4, 1.2, size=1500)
+        relevant = rng.random(1500) < expit(12 * (scores - middle))
+        recorded = relevant & (rng.random(1500) < share)
+        kinds.append((counts(scores, np.ones_like(recorded)), counts(scores, recorded)))
+    n, hits = (np.array(one) for one in zip(*kinds, strict=True))
+    pooled = read_ceiling(bin_centres(), n.sum(axis=0), hits.sum(axis=0))
+    apart = read_ceiling(bin_centres(), n.sum(axis=0), hits.sum(axis=0), (n, hits))
+    assert pooled.share.value < apart.share.value
+    assert abs(apart.share.value - share) < 0.7 * abs(pooled.share.value - share)
+
+
+def test_labels_apart_say_the_same_when_they_are_alike():
+    scores, _, recorded = drawn(0.6)
+    everything = np.ones_like(recorded)
+    n = np.array([counts(scores[k::2], everything[k::2]) for k in (0, 1)])
+    hits = np.array([counts(scores[k::2], recorded[k::2]) for k in (0, 1)])
+    found = read_ceiling(bin_centres(), n.sum(axis=0), hits.sum(axis=0), (n, hits))
+    assert abs(found.share.value - 0.6) < 0.03
+    assert found.share.low <= found.share.value <= found.share.high
 
 
 def test_complete_labels_are_called_so():

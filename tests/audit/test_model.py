@@ -108,11 +108,12 @@ def test_the_tally_counts_every_entry_and_finds_the_largest_scores(monkeypatch):
     labels = with_unknown(labels).with_zeros("ambiguous")
     model = fit_joint(feature_rows(X), labels, np.random.default_rng(0), silent)
     monkeypatch.setattr("labelgap.audit._joint._BLOCK_CELLS", 8 * 7)  # seven rows at a time
-    decided = (np.array([0, 4]), np.array([1, 2]))
-    tally = _tally.take_tally(model, labels, 6, silent, decided)
+    rows, columns, was_zero = np.array([0, 4]), np.array([1, 2]), np.array([True, False])
+    tally = _tally.take_tally(model, labels, 6, silent, (rows, columns, was_zero))
     scores, states = model.scores(slice(None)), labels.states()
-    states[decided] = 0
+    states[rows, columns] = 0
     bins = _tally.bins_of(scores)
+    assert tally.decided[1, bins[0, 1]] == tally.decided.sum() == 1
     for found, state in (
         (tally.relevant, State.RELEVANT),
         (tally.zero, State.AMBIGUOUS),
@@ -125,7 +126,7 @@ def test_the_tally_counts_every_entry_and_finds_the_largest_scores(monkeypatch):
     np.testing.assert_array_equal(tally.row_zero.sum(axis=1), (states == 4).sum(axis=1))
     np.testing.assert_array_equal(tally.row_unknown.sum(axis=1), (states == 3).sum(axis=1))
     assert tally.halves[1, 1].sum() == (states[1::2] == State.RELEVANT).sum()
-    assert tally.halves[0, 0].sum() == (states[0::2] == State.AMBIGUOUS).sum()
+    assert tally.halves[0, 0].sum() == (states[0::2] == State.AMBIGUOUS).sum() + 1
     for found, state in ((tally.best_zero, 4), (tally.best_unknown, 3)):
         largest = np.sort(scores[states == state])[::-1][:6]
         np.testing.assert_array_equal(found.scores, largest)

@@ -66,8 +66,11 @@ def test_the_objective_and_its_slopes(rng, form):
 
 
 @pytest.mark.parametrize("form", [np.array, sparse.csr_array])
-def test_every_step_is_the_best_of_its_block(rng, form):
+@pytest.mark.parametrize("with_axes", [True, False])
+def test_every_step_is_the_best_of_its_block(rng, form, with_axes):
     _, problem, place = made(rng, form=form)
+    if with_axes:
+        problem = problem._replace(axes=steps.axes_of(problem))
     for step, slope in [
         (steps.row_step, steps.row_slope),
         (steps.label_step, steps.label_slope),
@@ -79,6 +82,45 @@ def test_every_step_is_the_best_of_its_block(rng, form):
     turned = steps.direction_step(problem, place)
     assert steps.objective(problem, turned) < steps.objective(problem, place)
     np.testing.assert_allclose(np.linalg.norm(turned.Z, axis=-1), 1, atol=1e-12)
+
+
+@pytest.mark.parametrize("form", [np.array, sparse.csr_array])
+@pytest.mark.parametrize("shape", [(30, 4), (6, 9)])
+@pytest.mark.parametrize(
+    "weights", [WEIGHTS, WEIGHTS._replace(local=0.0), WEIGHTS._replace(local=50.0)]
+)
+def test_matrices_give_the_steps_that_products_give(rng, monkeypatch, form, shape, weights):
+    """Also with fewer rows than features, a group without rows, and one row without labels."""
+    _, problem, place = made(rng, *shape, n_groups=3, form=form)
+    problem.observed[0], problem.signed[0] = False, 0.0
+    groups = np.minimum(problem.groups, 1)
+    problem = problem._replace(weights=weights, groups=groups)
+    fast = problem._replace(axes=steps.axes_of(problem))
+    by_matrices = steps.label_step(fast, place), steps.feature_step(fast, place)
+    monkeypatch.setattr(steps, "_MOST_ENTRIES", 0)
+    assert steps.axes_of(problem) is None
+    by_products = steps.label_step(problem, place), steps.feature_step(problem, place)
+    np.testing.assert_allclose(by_matrices[0].U, by_products[0].U, atol=1e-8)
+    np.testing.assert_allclose(by_matrices[1].W, by_products[1].W, atol=1e-8)
+
+
+def test_axes_make_the_features_orthogonal(rng, monkeypatch):
+    X, problem, _ = made(rng)
+    vectors, squares, grams = steps.axes_of(problem)
+    np.testing.assert_allclose(vectors.T @ vectors, np.eye(4), atol=1e-12)
+    np.testing.assert_allclose(vectors.T @ X.T @ X @ vectors, np.diag(squares), atol=1e-10)
+    for g, gram in enumerate(np.hsplit(grams, 2)):
+        turned = X[problem.groups == g] @ vectors
+        np.testing.assert_allclose(gram, turned.T @ turned, atol=1e-10)
+    monkeypatch.setattr(steps, "_MOST_FEATURES", 3)
+    assert steps.axes_of(problem) is None
+
+
+def test_rows_that_know_all_labels_share_one_system(rng):
+    _, problem, place = made(rng)
+    complete = problem._replace(observed=np.ones_like(problem.observed))
+    moved = steps.row_step(complete, place)
+    np.testing.assert_allclose(steps.row_slope(complete, moved), 0, atol=1e-10)
 
 
 def labelled(rng, n=80, d=6, n_labels=5):

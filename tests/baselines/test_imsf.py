@@ -6,7 +6,8 @@ from scipy import sparse
 from sklearn.linear_model import Lasso
 
 from labelgap import Labels
-from labelgap.baselines import IMSF, _imsf
+from labelgap.baselines import IMSF, _imsf, _imsf_problem, _imsf_sets
+from labelgap.baselines._view_blocks import dense_views
 from labelgap.views import from_blocks
 
 
@@ -52,16 +53,18 @@ def test_the_solution_has_a_certificate(rng, loss):
     X, groups, Y = incomplete(rng)
     Y[rng.random(Y.shape) < 0.2] = np.nan
     model = IMSF(groups, 0.3, loss=loss, max_iter=4000, tol=0.0).fit(X, Y)
-    values, there = _imsf.dense_views(X, model.groups_)
+    values, there = dense_views(X, model.groups_)
     pattern_of = np.array([np.flatnonzero((model.patterns_ == t).all(axis=1))[0] for t in there])
     columns = [model._columns(p) for p in model.patterns_]
-    problem = _imsf.read_problem(model.scaling_.filled(values), 2 * Y - 1, pattern_of, columns)
-    smooth = getattr(_imsf, f"{loss}_loss")(problem)
-    start = _imsf.first_state(problem, with_intercepts=loss == "logistic")
-    weights = 0.3 * _imsf.largest_weights(smooth, start)
+    problem = _imsf_problem.read_problem(
+        model.scaling_.filled(values), 2 * Y - 1, pattern_of, columns
+    )
+    smooth = getattr(_imsf_problem, f"{loss}_loss")(problem)
+    start = _imsf_problem.first_state(problem, with_intercepts=loss == "logistic")
+    weights = 0.3 * _imsf_problem.largest_weights(smooth, start)
     state = np.concatenate([model.coef_, model.intercept_[:, None]], axis=1)
     gradient = smooth.at(state).gradient
-    lengths, norms = _imsf.feature_norms(gradient), _imsf.feature_norms(state)
+    lengths, norms = _imsf_problem.feature_norms(gradient), _imsf_problem.feature_norms(state)
     assert (lengths <= weights * (1 + 1e-6)).all()
     used = norms > 0
     assert 0 < used.sum() < used.size
@@ -79,8 +82,8 @@ def test_gradient(rng, loss):
     values = np.nan_to_num(X)
     kinds = np.arange(30) % 3
     columns = [np.arange(9), np.arange(5, 9), np.arange(5)]
-    problem = _imsf.read_problem(values, 2 * Y - 1, kinds, columns)
-    smooth = getattr(_imsf, f"{loss}_loss")(problem)
+    problem = _imsf_problem.read_problem(values, 2 * Y - 1, kinds, columns)
+    smooth = getattr(_imsf_problem, f"{loss}_loss")(problem)
     at, direction = rng.normal(size=(2, *problem.shape))
     if loss == "squared":
         at[:, -1] = direction[:, -1] = 0
@@ -226,3 +229,61 @@ def test_bad_input(rng):
     X[3] = np.nan
     with pytest.raises(ValueError, match="row 3 has no view"):
         IMSF(groups).fit(X, Y)
+
+
+@pytest.mark.parametrize("loss", ["squared", "logistic"])
+def test_working_sets_reach_what_all_features_at_once_reach(rng, monkeypatch, loss):
+    """From two features of a label on, so that the sets have to grow."""
+    X, groups, Y = incomplete(rng)
+    Y[rng.random(Y.shape) < 0.2] = np.nan
+    Y[:, 1] = 0.0  # no model at all
+    settings = {"loss": loss, "max_iter": 3000, "tol": 1e-13}
+    at_once = IMSF(groups, 0.05, **settings).fit(X, Y)
+    monkeypatch.setattr(_imsf, "_MOST_NUMBERS", 0)
+    monkeypatch.setattr(_imsf_sets, "_FEWEST_NEW", 2)
+    by_sets = IMSF(groups, 0.05, **settings).fit(X, Y)
+    assert (by_sets.coef_[:, :, 0] != 0).any(axis=0).sum() > 2
+    assert 3 < by_sets.n_iter_ < at_once.n_iter_
+    assert by_sets.trace_.outcome == "converged"
+    assert (np.diff(by_sets.trace_.objective) <= 0).all()
+    reached, expected = (model.trace_.objective[-1] for model in (by_sets, at_once))
+    assert reached == pytest.approx(expected, rel=1e-11)
+    np.testing.assert_allclose(by_sets.coef_, at_once.coef_, atol=1e-5)
+    np.testing.assert_allclose(by_sets.intercept_, at_once.intercept_, atol=1e-5)
+    assert not by_sets.coef_[:, :, 1].any()
+
+
+def test_a_restricted_problem_is_the_whole_one_without_the_rest(rng):
+    X, _, Y = incomplete(rng, n=30)
+    columns = [np.arange(9), np.arange(5, 9), np.arange(5)]
+    Y[np.arange(30) % 3 == 1, 2] = 1.0  # of one kind in the second pattern
+    kinds = np.arange(30) % 3
+    whole = _imsf_problem.read_problem(np.nan_to_num(X), 2 * Y - 1, kinds, columns)
+    features = np.array([1, 4, 6])
+    part, patterns = _imsf_sets.restricted(whole, 2, features)
+    assert patterns.tolist() == [0, 2]
+    x = rng.normal(size=part.shape)
+    x[1, 2] = 0  # the third pattern lacks the second view
+    state = np.zeros(whole.shape)
+    state[np.ix_(patterns, [1, 4, 6, -1], [2])] = x
+    found, expected = (_imsf_problem.logistic_loss(p) for p in (part, whole))
+    constant = expected.at(np.zeros(whole.shape)).value - found.at(np.zeros(part.shape)).value
+    assert found.at(x).value + constant == pytest.approx(expected.at(state).value)
+    np.testing.assert_allclose(
+        found.at(x).gradient,
+        expected.at(state).gradient[np.ix_(patterns, [1, 4, 6, -1], [2])],
+        atol=1e-14,
+    )
+
+
+def test_scores_beyond_a_step_follow_from_those_around_it(rng):
+    X, _, Y = incomplete(rng, n=30)
+    columns = [np.arange(9), np.arange(5, 9), np.arange(5)]
+    problem = _imsf_problem.read_problem(np.nan_to_num(X), 2 * Y - 1, np.arange(30) % 3, columns)
+    smooth = _imsf_problem.logistic_loss(problem)
+    before, here = (smooth.at(x) for x in rng.normal(size=(2, *problem.shape)))
+    ahead = smooth.ahead(here, before, 0.7)
+    there = smooth.at(here.x + 0.7 * (here.x - before.x))
+    np.testing.assert_allclose(ahead.x, there.x)
+    assert ahead.value == pytest.approx(there.value)
+    np.testing.assert_allclose(ahead.gradient, there.gradient, atol=1e-14)

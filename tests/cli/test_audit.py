@@ -284,8 +284,8 @@ def test_mixed_types_in_a_label(fails):
 def test_a_gap_in_a_feature(fails):
     path = broken(lambda rows: rows[5].update(age=""))
     said = fails("audit", path, *WIDE)
-    assert "items.csv: column 'age' is empty" in said
-    assert "9007199254740998" in said
+    assert "items.csv, line 7: column 'age' of id 9007199254740998 is empty" in said
+    assert "--drop 'age', or give --empty mean" in said
 
 
 @pytest.mark.parametrize("text", ["", "id,age,tag_a\n"])

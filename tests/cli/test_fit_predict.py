@@ -57,15 +57,12 @@ def test_same_as_the_library(run, items, model):
     frame = pandas.read_csv(items)
     X = frame[["age", "size"]].to_numpy()
     Y = labelgap.Labels.from_frame(frame[["tag_a", "tag_b"]])
-    from sklearn.linear_model import LogisticRegression
     from sklearn.pipeline import make_pipeline
     from sklearn.preprocessing import StandardScaler
 
     from labelgap.yardsticks import BinaryRelevance
 
-    library = make_pipeline(
-        StandardScaler(), BinaryRelevance(LogisticRegression(solver="liblinear"))
-    ).fit(X, Y)
+    library = make_pipeline(StandardScaler(), BinaryRelevance()).fit(X, Y)
     run("predict", model, items, "--drop", "note", "-o", "p.parquet")
     predicted = pandas.read_parquet("p.parquet")[["tag_a", "tag_b"]].to_numpy()
     np.testing.assert_allclose(predicted, library.predict_proba(X), rtol=1e-12)
@@ -290,9 +287,7 @@ def test_value_that_is_no_label_state(fails, items):
     rows[3]["tag_a"] = 7
     write_rows(Path("bad.csv"), rows)
     said = fails("fit", "bad.csv", "-l", "tag_a", "--item", "id", "--drop", "note,tag_b", "-o", "m")
-    assert said.startswith("error: bad.csv: ")
-    assert "'tag_a', row 3" in said
-    assert "7" in said
+    assert "bad.csv, line 5: column 'tag_a' holds 7, which is no label" in said
 
 
 def test_feature_that_is_no_number(fails, items):
@@ -306,7 +301,7 @@ def test_empty_feature_cell(fails):
     rows[4]["age"] = ""
     write_rows(Path("gap.csv"), rows)
     said = fails("fit", "gap.csv", "-l", "tag_*", "--item", "id", "--drop", "note", "-o", "m")
-    assert "gap.csv: column 'age' is empty (or not finite) in the row with id i4" in said
+    assert "gap.csv, line 6: column 'age' of id i4 is empty; fill the cell" in said
 
 
 def test_missing_columns_are_named(fails, items, model):

@@ -45,7 +45,7 @@ from labelgap.baselines import (
 from labelgap.fitting import EM, Gibbs, OnlineEM
 from labelgap.mending import Mend
 from labelgap.models.bmlpl import BMLPL
-from labelgap.models.gmfs import GMFS
+from labelgap.models.gmfs import GMFS, StabilitySelection
 from labelgap.models.imvwl import IMVWL
 from labelgap.models.mllcs import MLLCS
 from labelgap.models.rmfl import RMFL, RMFLCV
@@ -218,6 +218,17 @@ CASES = [
             "check_row_order": "mini-batches are drawn by position",
             "check_label_order": _NOISY_START,
         },
+    ),
+    Case(
+        StabilitySelection(
+            GMFS(2, look_rate=0.7, inference=EM(2, 0.0, solver="exact")),
+            n_features_to_select=0.5,
+            n_repeats=2,
+            threshold=None,
+            random_state=0,
+        ),
+        grid={"mask": [0.1, 0.2], "selector__lambda_v": [0.3, 3.0]},
+        exempt={**_AMBIGUOUS_ZEROS, "check_label_order": _NOISY_START},
     ),
     Case(
         RMFL(2, max_iter=4, tol=0, random_state=0),

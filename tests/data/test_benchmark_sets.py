@@ -46,6 +46,17 @@ def test_names_come_along(data_dir):
     assert len(bibtex.feature_names) == 1836
 
 
+NAMED = [name for name in LOCAL if dataset_info(name).label_names is not None]
+
+
+@pytest.mark.parametrize("name", NAMED)
+def test_names_of_the_registry_are_those_of_the_files(data_dir, name):
+    info = dataset_info(name)
+    found = load_dataset(name, fetch=False)
+    assert tuple(found.label_names) == info.label_names
+    assert info.feature_names is None or tuple(found.feature_names) == info.feature_names
+
+
 def test_meka_variant_of_emotions(data_dir):
     found = read_arff(data_dir / "emotions" / "Music.arff")
     assert found.shape == (592, 71, 6)

@@ -88,10 +88,10 @@ def test_ids_are_compared_as_written():
 @pytest.mark.parametrize(
     ("values", "message"),
     [
-        ([0.5, 1.0], "x, line 2: the id .*0.5.* is a floating-point number"),
-        ([1.0, 2.0**60], "x, line 3: the id .* is a floating-point number"),
-        ([None, "a"], "x, line 2: the id in column 'id' is empty"),
-        (["a", "b", "a"], r"x, line 4: item 'a' occurs twice \(first in line 2\)"),
+        ([0.5, 1.0], "x, row 0: the id .*0.5.* is a floating-point number"),
+        ([1.0, 2.0**60], "x, row 1: the id .* is a floating-point number"),
+        ([None, "a"], "x, row 0: the id in column 'id' is empty"),
+        (["a", "b", "a"], r"x, row 2: item 'a' occurs twice \(first in row 0\)"),
     ],
 )
 def test_ids_that_do_not_identify(values, message):

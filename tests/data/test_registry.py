@@ -21,6 +21,7 @@ def test_every_entry_is_complete(name):
     assert info.licence
     assert info.title
     assert info.label_names is None or len(info.label_names) == n_labels
+    assert info.feature_names is None or len(info.feature_names) == n_features
     assert info.views is None or sum(info.views.values()) == n_features
     assert info.sources
 

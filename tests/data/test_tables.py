@@ -116,7 +116,7 @@ def test_tables_that_do_not_fit(options, message):
 
 def test_an_item_twice():
     twice = pandas.concat([FRAME, FRAME])[["id", "length"]]
-    with pytest.raises(DataFormatError, match="line 5: item 'a' occurs twice"):
+    with pytest.raises(DataFormatError, match="frame, row 3: item 'a' occurs twice"):
         read_table(twice, label_table=PAIRS, item="id")
 
 

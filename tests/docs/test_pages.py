@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import sys
 from pathlib import Path
@@ -12,7 +13,7 @@ import pytest
 ROOT = Path(__file__).parents[2]
 sys.path.insert(0, str(ROOT / "docs"))
 
-from run_examples import EXAMPLES, output_of  # noqa: E402
+from run_examples import EXAMPLES, data_of, is_slow, output_of, stored  # noqa: E402
 
 PAGES = [
     *(ROOT / name for name in ("README.md", "CONTRIBUTING.md", "CHANGELOG.md")),
@@ -35,13 +36,26 @@ def same_output(printed: str, stored: str, tolerance: float = 0.02) -> bool:
     return words[0] == words[1] and bool(np.allclose(*numbers, rtol=0, atol=tolerance))
 
 
-@pytest.mark.parametrize("script", EXAMPLES, ids=_id)
-def test_example_prints_what_its_page_shows(script):
-    printed = output_of(script)
-    stored = script.with_suffix(".txt").read_text(encoding="utf-8")
-    assert same_output(printed, stored), (
+def _scripts():
+    for script in EXAMPLES:
+        marks = [pytest.mark.slow] if is_slow(script) else []
+        yield pytest.param(script, id=_id(script), marks=marks)
+
+
+@pytest.mark.parametrize("script", list(_scripts()))
+def test_example_prints_what_its_page_shows(script, tmp_path, monkeypatch):
+    dataset, or_generated = data_of(script)
+    if dataset is not None and not os.environ.get("LABELGAP_DATA"):
+        if not or_generated:
+            pytest.skip("LABELGAP_DATA is not set")
+        monkeypatch.setenv("LABELGAP_CACHE", str(tmp_path))
+        assert "generated" in output_of(script)
+        return
+    printed = output_of(script, tmp_path / "picture.png")
+    assert same_output(printed, stored(script).read_text(encoding="utf-8")), (
         f"{script.name} now prints\n{printed}\nIf that is right: python docs/run_examples.py"
     )
+    assert (tmp_path / "picture.png").exists() == stored(script, ".png").exists()
 
 
 def test_other_output_is_noticed():
@@ -93,6 +107,16 @@ def test_included_parts_exist(page):
         included = (page.parent / target).read_text(encoding="utf-8")
         for mark in re.findall(r'^:(?:start-after|end-before): "(.+)"$', options, re.MULTILINE):
             assert mark in included, f"{page.name}: {target} has no {mark}"
+
+
+_IMAGE = re.compile(r"^```\{image\} (\S+)$(.*?)^```$", re.MULTILINE | re.DOTALL)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=_id)
+def test_pictures_are_there_small_and_described(page):
+    for target, options in _IMAGE.findall(page.read_text(encoding="utf-8")):
+        assert (page.parent / target).stat().st_size < 200_000, target
+        assert re.search(r"^:alt: .{20,}$", options, re.MULTILINE), f"{target} needs an :alt:"
 
 
 SECTIONS = ("A model", "A metric", "A data set", "A baseline", "A table")

@@ -102,9 +102,10 @@ def test_a_label_does_not_explain_itself(problem, label):
 def test_wanted_labels_only(problem):
     X, Y, _ = problem
     labels = Labels.from_dense(Y)
-    everything = columns(LabelwiseCompleter().fit(X, labels), X, labels)
-    some = columns(LabelwiseCompleter().fit(X, labels, np.array([2, 0])), X, labels)
-    np.testing.assert_array_equal(some, everything[:, [2, 0]])
+    precise = LabelwiseCompleter(LogisticRegression(tol=1e-10))
+    everything = columns(precise.fit(X, labels), X, labels)
+    some = columns(precise.fit(X, labels, np.array([2, 0])), X, labels)
+    np.testing.assert_allclose(some, everything[:, [2, 0]], atol=1e-9)
     scorer = ScoreCompleter(BinaryRelevance())
     whole = columns(scorer.fit(X, labels), X, labels)
     np.testing.assert_array_equal(

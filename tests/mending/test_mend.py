@@ -249,3 +249,51 @@ def test_whether_thresholds_help_is_measured():
     too_high = np.array([0.45, 0.45, 0.45, 0.45, 0.9, 0.9])
     assert not expected_f1_helps([too_high], [np.array([0, 0, 0, 0, 1, 1])])
     assert not expected_f1_helps([honest], [np.zeros(6)])
+
+
+def test_the_mean_of_what_is_learned_with_and_without_completion():
+    X, Y = generate(300)
+    seen = with_gaps(Y, 0.5)
+    precise = LogisticRegression(tol=1e-10)
+    completer = LabelwiseCompleter(precise)
+    hedged = Mend(precise, completer).fit(X, seen)
+    alone = Mend(precise, completer, hedge=False).fit(X, seen)
+    both = (hedged.completed_.weights > 0) & (alone.completed_.weights > 0)
+    assert both.sum() >= 3
+    assert sorted(hedged.unmended_) == np.flatnonzero(hedged.completed_.weights).tolist()
+    assert not alone.unmended_
+    plain = BinaryRelevance(precise).fit(X, seen).predict_proba(X)
+    mean = (plain + alone.predict_proba(X)) / 2
+    np.testing.assert_allclose(hedged.predict_proba(X)[:, both], mean[:, both], atol=1e-7)
+
+
+@pytest.mark.parametrize("classifier", [None, LinearSVC()])
+def test_labels_that_are_not_mended_are_told_of_relevance_as_well(classifier):
+    """Else they would be ranked too low beside those that are."""
+    X, Y = generate(3000)
+    recorded = Y * (np.random.default_rng(2).random(Y.shape) < 0.5)
+    mend = Mend(classifier, Wrong(), zeros="ambiguous").fit(X, recorded)
+    unmended = mend.completed_.weights == 0
+    assert unmended.any()
+    assert mend.recorded_ < 0.8
+    plain = BinaryRelevance().fit(X, recorded).predict_proba(X)
+    relevant = mend.predict_proba(X)
+    left = [np.abs(one.mean(axis=0) - Y.mean(axis=0))[unmended] for one in (plain, relevant)]
+    assert (left[1] < 0.6 * left[0]).all()
+
+
+def test_labels_that_are_fitted_together_or_one_by_one():
+    """Solver and kind of soft targets differ, the result hardly does."""
+    X, Y = generate(300)
+    seen = with_gaps(Y, 0.5)
+    together = Mend(LogisticRegression()).fit(X, seen)
+    apart = Mend(LogisticRegression(solver="newton-cholesky", warm_start=True)).fit(X, seen)
+    difference = np.abs(together.predict_proba(X) - apart.predict_proba(X))
+    assert (together.completed_.weights > 0).tolist() == (apart.completed_.weights > 0).tolist()
+    assert difference.max() < 0.01
+
+
+def test_a_device_needs_a_classifier_that_can_use_it():
+    X, Y = generate(60)
+    with pytest.raises(ValueError, match="device='cpu' is for LogisticRegression"):
+        Mend(RandomForestClassifier(), device="cpu").fit(X, Y)

@@ -44,8 +44,11 @@ def test_complete_labels_are_one_versus_rest(data, estimator):
     complete = np.nan_to_num(Y).astype(int)
     ours = BinaryRelevance(estimator).fit(X, complete)
     theirs = OneVsRestClassifier(estimator).fit(X, complete)
+    # logistic regressions are fitted together, to their tolerance
     np.testing.assert_allclose(
-        ours.decision_function(X_new), theirs.decision_function(X_new), atol=1e-12
+        ours.decision_function(X_new),
+        theirs.decision_function(X_new),
+        atol=1e-6 if estimator is LOGISTIC else 1e-12,
     )
     np.testing.assert_array_equal(ours.predict(X_new), theirs.predict(X_new))
 

@@ -146,7 +146,7 @@ def _describe(given: Given, model: JointModel, n_suggestions: int, run: _Run) ->
     run.lap("scoring")
     suggestions = _suggest(model, given, tally, chances, n_suggestions, run.advance)
     run.lap("evidence")
-    pairs = pair_audit(model.rows, given.labels, given.names, model.penalties[0])
+    pairs = pair_audit(model.rows, given.labels, given.names, model.penalties[0], run.advance)
     run.lap("pairs")
     curve = learning_curve(model, part, run.rng, run.advance)
     run.lap("learning curve")
@@ -195,8 +195,9 @@ def _with_extras(
 
 def read_recorded(tally: Tally) -> Recorded:
     """The share of relevant entries that is recorded, over all labels."""
-    hits = tally.relevant.sum(axis=0)
-    return read_ceiling(bin_centres(), hits + tally.zero.sum(axis=0), hits)
+    n = tally.relevant + tally.zero + tally.decided
+    per_label = (n, tally.relevant)
+    return read_ceiling(bin_centres(), n.sum(axis=0), tally.relevant.sum(axis=0), per_label)
 
 
 def chances_from(tally: Tally, recorded: Recorded | None, share: float | None = None) -> Chances:

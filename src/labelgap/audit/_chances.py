@@ -52,7 +52,7 @@ def chances_of(tally: Tally, share_recorded: float, *, zeros_meant: bool) -> Cha
     (1 - c) / c unrecorded relevant entries are expected for each recorded one. ``zeros_meant``:
     every zero is irrelevant, and c is 1.
     """
-    hits, zeros = tally.relevant.sum(axis=0), tally.zero.sum(axis=0)
+    hits, zeros = tally.relevant.sum(axis=0), (tally.zero + tally.decided).sum(axis=0)
     g = recorded_chance(hits + zeros, hits)
     if zeros_meant:
         return Chances(g, np.zeros(N_BINS), np.minimum(g, _SUREST))

@@ -12,7 +12,7 @@ from scipy import sparse
 
 from labelgap.audit._decisions import Decisions, apply_decisions
 from labelgap.audit._rows import FeatureRows
-from labelgap.labels import Labels, as_labels
+from labelgap.labels import Labels, State, as_labels
 
 __all__ = ["Given", "Zeros", "check_given"]
 
@@ -32,8 +32,8 @@ class Given:
     names, items : label names, and ids of the rows, as strings
     modelled : int array
         Positions of the labels that can be learned: at least 5 items carry them, and one does not.
-    decided : (rows, columns)
-        Entries that people decided.
+    decided : (rows, columns, was_zero)
+        Entries that people decided, and which of them were ambiguous zeros before.
     n_decisions : int
     stated_ambiguous : bool
         Whether the labels came with ambiguous zeros.
@@ -43,7 +43,7 @@ class Given:
     names: list[str]
     items: np.ndarray
     modelled: np.ndarray
-    decided: tuple[np.ndarray, np.ndarray]
+    decided: tuple[np.ndarray, np.ndarray, np.ndarray]
     n_decisions: int
     stated_ambiguous: bool
 
@@ -57,13 +57,13 @@ class Given:
         return [self.names[j] for j in self.modelled]
 
     @property
-    def decided_part(self) -> tuple[np.ndarray, np.ndarray]:
+    def decided_part(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Decided entries of the labels that can be learned, by their positions among these."""
         place = np.full(self.labels.n_labels, -1)
         place[self.modelled] = np.arange(self.modelled.size)
-        rows, columns = self.decided
+        rows, columns, was_zero = self.decided
         kept = place[columns] >= 0
-        return rows[kept], place[columns[kept]]
+        return rows[kept], place[columns[kept]], was_zero[kept]
 
 
 def check_given(X: Any, Y: Any, item_ids: Any, zeros: Zeros, decisions: Decisions | None) -> Given:
@@ -83,10 +83,12 @@ def check_given(X: Any, Y: Any, item_ids: Any, zeros: Zeros, decisions: Decision
         labels = labels.with_zeros("ambiguous")
     items = _check_items(item_ids, n_rows)
     none = np.empty(0, dtype=np.intp)
-    decided, n_decisions = (none, none), 0
+    decided, n_decisions = (none, none, np.empty(0, dtype=bool)), 0
     if decisions is not None and decisions.decisions:
-        labels = apply_decisions(labels, decisions, items)
-        decided, n_decisions = _places(labels, decisions, items), len(decisions.decisions)
+        before, labels = labels, apply_decisions(labels, decisions, items)
+        places = _places(labels, decisions, items)
+        decided = (*places, _are_ambiguous(before, *places))
+        n_decisions = len(decisions.decisions)
     ones = labels.n_positives(axis=0)
     known = labels.n_observed(axis=0, ambiguous=True)
     modelled = np.flatnonzero((ones >= _FEWEST_POSITIVE) & (ones < known))
@@ -129,6 +131,11 @@ def _check_items(item_ids: Sequence[Any] | np.ndarray | None, n_rows: int) -> np
             )
         first[item] = row
     return items
+
+
+def _are_ambiguous(labels: Labels, rows: np.ndarray, columns: np.ndarray) -> np.ndarray:
+    stated = np.asarray(labels.entries[rows, columns]).ravel()
+    return np.where(stated == 0, labels.unstated, stated) == State.AMBIGUOUS
 
 
 def _places(

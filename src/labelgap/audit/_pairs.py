@@ -10,6 +10,7 @@ from scipy.cluster.hierarchy import leaves_list, linkage, optimal_leaf_ordering
 from scipy.spatial.distance import squareform
 from scipy.stats import false_discovery_control, poisson
 
+from labelgap.audit._joint import Advance
 from labelgap.audit._recording import wilson
 from labelgap.audit._result import (
     CooccurrenceMap,
@@ -22,31 +23,41 @@ from labelgap.audit._rows import FeatureRows
 from labelgap.kernels.joint_ridge import penalised_inverse
 from labelgap.labels import Labels, State
 
-__all__ = ["pair_audit"]
+__all__ = ["MOST_EXTREME", "cooccurrence_map", "damped_log_lift", "pair_audit"]
 
 _MOST_COMPARED, _FEWEST_POSITIVE = 300, 10
 _MOST_SHOWN, _MOST_MAPPED = 20, 30
 _SMALL_P, _LEAST_SIMILAR, _LEAST_EXPECTED, _SELDOM = 0.01, 0.3, 3.0, 0.5
 _SAME, _CONTAINED, _FEWEST_BOTH = 0.5, 0.8, 5
 _BLOCK = 4096
+_STAGE = "comparing pairs of labels"
+_ADDED = 2.0
+MOST_EXTREME = 3
 
 
 def pair_audit(
-    rows: FeatureRows, labels: Labels, names: list[str], feature_penalty: float
+    rows: FeatureRows,
+    labels: Labels,
+    names: list[str],
+    feature_penalty: float,
+    advance: Advance,
 ) -> PairAudit:
     """All three parts; ``labels`` are those named, in the same order."""
+    advance(_STAGE, 0, labels.n_rows)
     ones = labels.positives().astype(np.float64)
     together = sparse.csr_array(ones.T @ ones)
     counts = labels.n_positives(axis=0)
-    return PairAudit(
-        seldom=_seldom(rows, labels, names, feature_penalty),
+    found = PairAudit(
+        seldom=_seldom(rows, labels, names, feature_penalty, advance),
         duplicates=_duplicates(together, counts, names),
-        map=_map(together, counts, names, labels.n_rows),
+        map=cooccurrence_map(together, names, labels.n_rows, _MOST_MAPPED),
     )
+    advance(_STAGE, labels.n_rows, labels.n_rows)
+    return found
 
 
 def _seldom(
-    rows: FeatureRows, labels: Labels, names: list[str], penalty: float
+    rows: FeatureRows, labels: Labels, names: list[str], penalty: float, advance: Advance
 ) -> tuple[SeldomPair, ...]:
     """Pairs with fewer common items than their chances given the features alone promise.
 
@@ -59,7 +70,7 @@ def _seldom(
     frequent = np.sort(frequent[counts[frequent] >= _FEWEST_POSITIVE])
     if frequent.size < 2 or not rows.inputs.shape[1]:
         return ()
-    expected, observed, similarity = _pair_sums(rows, labels[:, frequent], penalty)
+    expected, observed, similarity = _pair_sums(rows, labels[:, frequent], penalty, advance)
     a, b = np.triu_indices(frequent.size, 1)
     tail = poisson.cdf(observed[a, b], np.maximum(expected[a, b], 1e-12))
     p = false_discovery_control(tail, method="by")
@@ -84,7 +95,7 @@ def _seldom(
 
 
 def _pair_sums(
-    rows: FeatureRows, labels: Labels, penalty: float
+    rows: FeatureRows, labels: Labels, penalty: float, advance: Advance
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Expected and observed common items, and the correlation of the chances, pair by pair."""
     inputs = rows.inputs
@@ -100,6 +111,7 @@ def _pair_sums(
     expected, observed = np.zeros((n, n)), np.zeros((n, n))
     square, total = np.zeros((n, n)), np.zeros(n)
     for start in range(0, labels.n_rows, _BLOCK):
+        advance(_STAGE, start, labels.n_rows)
         part = slice(start, start + _BLOCK)
         block, states = inputs[part], labels.states(part)
         relevant, known = states == State.RELEVANT, states != State.UNKNOWN
@@ -148,12 +160,14 @@ def _duplicates(
     )
 
 
-def _map(
-    together: sparse.csr_array, counts: np.ndarray, names: list[str], n_rows: int
+def cooccurrence_map(
+    together: Any, names: list[str], n_rows: int, n_labels: int
 ) -> CooccurrenceMap:
-    top = np.argsort(-counts, kind="stable")[:_MOST_MAPPED]
+    """The map of the most frequent labels; ``together`` counts the rows that carry both of two."""
+    counts = np.asarray(together.diagonal())
+    top = np.argsort(-counts, kind="stable")[:n_labels]
     top = top[counts[top] > 0]
-    both = together[top][:, top].toarray()
+    both = _dense(together[top][:, top])
     order = _similar_together(both, counts[top])
     top, both = top[order], both[np.ix_(order, order)]
     independent = np.outer(counts[top], counts[top]) / max(n_rows, 1)
@@ -164,6 +178,19 @@ def _map(
         counts=tuple(tuple(int(one) for one in row) for row in both),
         lift=tuple(tuple(float(one) for one in row) for row in lift),
     )
+
+
+def damped_log_lift(counts: np.ndarray, n_rows: int) -> np.ndarray:
+    """log2 of how much more often labels come together than by chance, pairs by chance near 0.
+
+    Two rows are added to what was counted and to what independent labels would give, and nothing
+    is farther from 0 than `MOST_EXTREME`.
+    """
+    counts = np.asarray(counts, dtype=float)
+    alone = np.diag(counts)
+    expected = np.outer(alone, alone) / max(1, n_rows)
+    lift = np.log2((counts + _ADDED) / (expected + _ADDED))
+    return np.clip(lift, -MOST_EXTREME, MOST_EXTREME)
 
 
 def _similar_together(both: np.ndarray, counts: np.ndarray) -> np.ndarray:

@@ -78,7 +78,7 @@ def _recorded(tally: Tally, chances: Chances, share: float, missing: np.ndarray)
         return _recorded_of_unknown(tally, chances, missing)
     sure = chances.recorded >= _SURE * share
     hits = tally.relevant[:, sure].sum(axis=1).astype(float)
-    n = hits + tally.zero[:, sure].sum(axis=1)
+    n = hits + (tally.zero + tally.decided)[:, sure].sum(axis=1)
     mean = float(np.clip(hits.sum() / n.sum() if n.sum() else share, 0.02, 0.98))
     strength = _prior_strength(hits, n, mean)
     a, b = mean * strength + hits, (1 - mean) * strength + n - hits

@@ -5,7 +5,11 @@ the entries that are most surely relevant the share of recorded ones levels off 
 is missing it goes on to 1. The level is read in two ways: as the largest share among the entries
 with the largest scores, and as the maximum-likelihood c of
 
-    P(recorded | score s) = c sigmoid(a + b s + d log(max(s, 0) + 0.01)),    b, d > 0.
+    P(recorded | score s) = c sigmoid(a + b s + d log(max(s, 0) + 0.01)),    b, d > 0,
+
+once with the same a, b, d for all labels and once with those of each label. Labels differ in how
+surely they can be told: a curve over all of them levels off too early where the scores of hard
+labels are as large as those of easy ones.
 """
 
 from __future__ import annotations
@@ -23,17 +27,22 @@ __all__ = ["Recorded", "read_ceiling", "surest_share"]
 
 _FEWEST = 30
 _Z = 1.96
-_GRID = np.round(np.arange(1.0, 0.04, -0.02), 2)
+_STEP, _COARSE = 0.02, 5
+_GRID = np.round(np.arange(1.0, 0.04, -_STEP), 2)
 _HALF_DEVIANCE = 1.92  # 95% of a chi-square with one degree of freedom, halved
 _COMPLETE = 0.9
 _LEAST = 0.02
+_MOST_LABELS = 30
 
 
 class Recorded(NamedTuple):
-    """The share, its interval over both readings, and whether zeros can all be meant.
+    """The share, its interval over all readings, and whether zeros can all be meant.
 
-    The value lies between the first reading and its lower end: the set it is read from was picked
-    for its large share.
+    The value is the mean of two readings. The first is between the share recorded among the surest
+    entries and its lower end, since that set was picked for its large share: it is too small where
+    nothing is sure. The second is that of the curves per label, which lean to the other side; it is
+    no smaller than that lower end and no larger than the curve of all labels allows. Without labels
+    apart there is the first alone.
     ``verdict`` is "ambiguous" when a ceiling below 1 fits significantly better, "complete" when the
     interval lies above 0.9, and otherwise "open".
     """
@@ -42,21 +51,45 @@ class Recorded(NamedTuple):
     verdict: str
 
 
-def read_ceiling(scores: np.ndarray, n: np.ndarray, hits: np.ndarray) -> Recorded:
-    """From counts of entries and of recorded ones, by bins of rising score."""
-    seen = n > 0
-    scores, n, hits = scores[seen], n[seen].astype(float), hits[seen].astype(float)
-    surest = surest_share(n, hits)
-    low, high, gain = _profile(scores, n, hits)
+def read_ceiling(
+    scores: np.ndarray,
+    n: np.ndarray,
+    hits: np.ndarray,
+    per_label: tuple[np.ndarray, np.ndarray] | None = None,
+) -> Recorded:
+    """From counts of entries and of recorded ones, by bins of rising score.
+
+    ``per_label`` has the same counts label by label, (n_labels, n_bins) each.
+    """
+    surest = surest_share(n[n > 0].astype(float), hits[n > 0].astype(float))
+    losses = _losses(scores, n, hits)
+    inside = _GRID[losses - losses.min() < _HALF_DEVIANCE]
+    low, high, gain = float(inside.min()), float(inside.max()), losses[0] - losses.min()
+    value = (surest.low + surest.value) / 2
+    if per_label is not None:
+        level = min(_level_of_labels(scores, *per_label), high)
+        value = (value + max(level, surest.low)) / 2
     share = Estimate(
-        value=max((surest.low + surest.value) / 2, _LEAST),
+        value=max(value, _LEAST),
         low=max(min(low, surest.low), _LEAST),
-        high=max(high, surest.high, _LEAST),
+        high=max(high, surest.high, value, _LEAST),
     )
     if share.low > _COMPLETE:
         # then 1 is as good a guess as what was read
         return Recorded(replace(share, value=(share.value + share.high) / 2), "complete")
     return Recorded(share, "ambiguous" if gain > _HALF_DEVIANCE and high < 1.0 else "open")
+
+
+def _level_of_labels(scores: np.ndarray, n: np.ndarray, hits: np.ndarray) -> float:
+    """The most likely c that the most frequent labels share, each with a curve of its own."""
+    frequent = np.argsort(-hits.sum(axis=1), kind="stable")[:_MOST_LABELS]
+
+    def best_of(grid: np.ndarray) -> float:
+        losses = sum(_losses(scores, n[label], hits[label], grid) for label in frequent)
+        return float(grid[np.argmin(losses)])
+
+    about = best_of(_GRID[::_COARSE])
+    return best_of(_GRID[np.abs(_GRID - about) < _COARSE * _STEP - _STEP / 2])
 
 
 def surest_share(n: np.ndarray, hits: np.ndarray) -> Estimate:
@@ -82,8 +115,12 @@ def wilson(hits: np.ndarray, n: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return np.clip(centre - half, 0, 1), np.clip(centre + half, 0, 1)
 
 
-def _profile(scores: np.ndarray, n: np.ndarray, hits: np.ndarray) -> tuple[float, float, float]:
-    """Profile-likelihood interval of c, and the gain in log-likelihood over c = 1."""
+def _losses(
+    scores: np.ndarray, n: np.ndarray, hits: np.ndarray, grid: np.ndarray = _GRID
+) -> np.ndarray:
+    """Negative log-likelihood of the best curve, for every c of the grid."""
+    seen = n > 0
+    scores, n, hits = scores[seen], n[seen].astype(float), hits[seen].astype(float)
     design = np.column_stack([np.ones_like(scores), scores, np.log(np.maximum(scores, 0) + 0.01)])
 
     def loss(parameters: np.ndarray, c: float) -> tuple[float, np.ndarray]:
@@ -98,10 +135,8 @@ def _profile(scores: np.ndarray, n: np.ndarray, hits: np.ndarray) -> tuple[float
 
     start, losses = np.array([-3.0, 1.0, 0.0]), []
     bounds = [(-60.0, 60.0), (-12.0, 5.0), (-12.0, 5.0)]
-    for c in _GRID:
+    for c in grid:
         done = minimize(loss, start, args=(c,), jac=True, method="L-BFGS-B", bounds=bounds)
         start = done.x
         losses.append(done.fun)
-    least = min(losses)
-    inside = [c for c, value in zip(_GRID, losses, strict=True) if value - least < _HALF_DEVIANCE]
-    return float(min(inside)), float(max(inside)), losses[0] - least
+    return np.array(losses)

@@ -54,6 +54,9 @@ class Tally:
     ----------
     relevant, zero, unknown : int arrays of shape (n_labels, N_BINS)
         Entries in each state.
+    decided : int array of shape (n_labels, N_BINS)
+        Ambiguous zeros that a person decided. The share recorded is read as if nobody had: they
+        were picked for their scores, and without them the surest entries would all be recorded.
     halves : int array of shape (2, 2, N_BINS)
         Zeros and relevant entries ([half, value]) of every other row, to check one half by the
         other.
@@ -64,6 +67,7 @@ class Tally:
     relevant: np.ndarray
     zero: np.ndarray
     unknown: np.ndarray
+    decided: np.ndarray
     halves: np.ndarray
     row_zero: np.ndarray
     row_unknown: np.ndarray
@@ -103,22 +107,22 @@ def take_tally(
     labels: Labels,
     n_wanted: int,
     advance: Advance,
-    decided: tuple[np.ndarray, np.ndarray] | None = None,
+    decided: tuple[np.ndarray, np.ndarray, np.ndarray] | None = None,
 ) -> Tally:
     """Score every entry, each with its row left out, and count.
 
     ``n_wanted`` zeros and unknown entries with the largest scores are kept. Where some zeros are
-    ambiguous, those known to be irrelevant are not counted. Nor are entries that a person
-    ``decided`` (rows, columns): they were picked for their scores.
+    ambiguous, those known to be irrelevant are not counted. Entries that a person ``decided``
+    (rows, columns, was_zero) are apart: those that were ambiguous zeros are counted as decided, and
+    none of them is found again.
     """
-    looked_at = sparse.csr_array(labels.shape, dtype=bool)
+    looked_at = sparse.csr_array(labels.shape, dtype=np.int8)
     if decided is not None:
-        looked_at = sparse.csr_array(
-            (np.ones(decided[0].size, dtype=bool), decided), shape=labels.shape
-        )
+        rows, columns, was_zero = decided
+        looked_at = sparse.csr_array((1 + was_zero.astype(np.int8), (rows, columns)), labels.shape)
     zero = State.AMBIGUOUS if labels.ambiguous else State.IRRELEVANT
     n_rows, n_labels = labels.shape
-    by_label = np.zeros((3, n_labels * N_BINS), dtype=np.int64)
+    by_label = np.zeros((4, n_labels * N_BINS), dtype=np.int64)
     by_row = np.zeros((2, n_rows, N_COARSE), dtype=np.int32)
     halves = np.zeros((2, 2, N_BINS), dtype=np.int64)
     best = (_Best(n_wanted), _Best(n_wanted))
@@ -126,24 +130,27 @@ def take_tally(
     for part, scores in model.blocks():
         advance("scoring every item and label", part.start, n_rows)
         states = labels.states(part)
-        states[looked_at[part].nonzero()] = 0
-        is_state = (states == State.RELEVANT, states == zero, states == State.UNKNOWN)
+        seen = looked_at[part].toarray()
+        states[seen > 0] = 0
+        was_zero = seen == _WAS_ZERO
+        is_state = (states == State.RELEVANT, states == zero, states == State.UNKNOWN, was_zero)
         bins = bins_of(scores)
         places = bins + offsets
         for k, here in enumerate(is_state):
             if here.any():
                 by_label[k] += np.bincount(places[here], minlength=by_label.shape[1])
-        for k, here in enumerate(is_state[1:]):
+        for k, here in enumerate(is_state[1:3]):
             if here.any():
                 by_row[k, part] = _per_row(bins // _FINE_PER_COARSE, here)
                 best[k].offer(part.start, scores, here)
         _add_halves(halves, part.start, bins, is_state)
     advance("scoring every item and label", n_rows, n_rows)
-    relevant, zeros, unknown = by_label.reshape(3, n_labels, N_BINS)
+    relevant, zeros, unknown, looked = by_label.reshape(4, n_labels, N_BINS)
     found = [one.found() if one.parts else _NOTHING for one in best]
-    return Tally(relevant, zeros, unknown, halves, by_row[0], by_row[1], *found)
+    return Tally(relevant, zeros, unknown, looked, halves, by_row[0], by_row[1], *found)
 
 
+_WAS_ZERO = 2
 _NOTHING = Found(np.empty(0, dtype=np.intp), np.empty(0, dtype=np.intp), np.empty(0))
 
 
@@ -156,5 +163,5 @@ def _per_row(coarse: np.ndarray, here: np.ndarray) -> np.ndarray:
 def _add_halves(halves: np.ndarray, start: int, bins: np.ndarray, is_state: tuple) -> None:
     for half in (0, 1):
         own = slice((half - start) % 2, None, 2)
-        for value, here in ((1, is_state[0]), (0, is_state[1])):
+        for value, here in ((1, is_state[0]), (0, is_state[1] | is_state[3])):
             halves[half, value] += np.bincount(bins[own][here[own]], minlength=N_BINS)

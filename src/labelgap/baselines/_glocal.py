@@ -103,6 +103,10 @@ class GLOCAL(LinearScores):
     instead, whose lengths come from other functions for U and W: with spectral norms, which are
     not what the gradients belong to.
 
+    The systems for U and W are solved by conjugate gradient in coordinates in which little but the
+    correlation of different labels, or the difference of groups, is off the diagonal. With more
+    than about 2,000 features those of W are the features themselves, and a step takes far longer.
+
     Rows without any observed label take part in the correlation terms. Ambiguous zeros are
     irrelevant.
 
@@ -198,6 +202,7 @@ class GLOCAL(LinearScores):
         problem = Problem(features, signed, observed, self.groups_, n_groups, weights)
         if self.rescale:
             problem = problem._replace(weights=steps.scaled(weights, problem, n_factors))
+        problem = problem._replace(axes=steps.axes_of(problem))
         width = self.width or n_factors
         shapes = {"V": (n, n_factors), "U": (n_labels, n_factors), "Z": (n_groups, n_labels, width)}
         V, U, Z = self._start(shapes, rng)

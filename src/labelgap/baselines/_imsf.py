@@ -5,28 +5,35 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from itertools import islice
 from numbers import Integral, Real
-from typing import Any, ClassVar, Literal, NamedTuple
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from scipy.special import expit
 from sklearn.utils._param_validation import Interval, StrOptions
 
+from labelgap.baselines._imsf_problem import (
+    Problem,
+    first_curvature,
+    first_state,
+    largest_weights,
+    logistic_loss,
+    read_problem,
+    shrink_features,
+    squared_loss,
+)
+from labelgap.baselines._imsf_sets import WorkingSets
 from labelgap.baselines._view_blocks import ViewScaling, dense_views, learn_scaling
 from labelgap.estimator import LabelGapClassifier
 from labelgap.fitting import Monitor, Trace
-from labelgap.kernels.proximal import (
-    Differentiable,
-    Prox,
-    Quadratic,
-    SmoothFunction,
-    proximal_path,
-)
+from labelgap.kernels.proximal import proximal_path
 from labelgap.labels import Labels
 from labelgap.models.imvwl._checks import check_views, read_groups
 from labelgap.yardsticks._calibration import fit_sigmoid
 from labelgap.yardsticks._label_prior import log_odds, observed_frequency
 
 __all__ = ["IMSF"]
+
+_MOST_NUMBERS = 2**20
 
 
 class IMSF(LabelGapClassifier):
@@ -82,7 +89,7 @@ class IMSF(LabelGapClassifier):
     scaling_ : ViewScaling
         Every feature is centred and divided by its standard deviation over the rows that have it.
     curvature_ : float
-        Of the last step.
+        Of the last step; the largest of all labels where these are fitted one by one.
     trace_ : Trace
         Objective of every iteration, to be minimised, and how the fit ended.
     n_iter_ : int
@@ -96,7 +103,10 @@ class IMSF(LabelGapClassifier):
     most features among those it has all the views for, and if there is none, from the one with
     which it shares most features, the others at their means.
 
-    All labels are fitted in one array of n_patterns x n_features x n_labels numbers.
+    All labels are fitted in one array of n_patterns x n_features x n_labels numbers while there are
+    at most a million of them. Beyond that labels are fitted one by one, each on a set of features
+    that grows by those that violate the conditions of its optimum, and an iteration is a round of
+    at most 200 steps for every label that is not finished.
 
     References
     ----------
@@ -155,6 +165,16 @@ class IMSF(LabelGapClassifier):
         self._calibrate(X, Y)
 
     def _descend(self, problem: Problem) -> None:
+        monitor = Monitor(self.max_iter, self.tol, self.callback)
+        if np.prod(problem.shape) > _MOST_NUMBERS:
+            state = self._descend_by_sets(problem, monitor)
+        else:
+            state = self._descend_at_once(problem, monitor)
+        self.coef_, self.intercept_ = state[:, :-1], state[:, -1]
+        self.trace_: Trace = monitor.finish()
+        self.n_iter_ = self.trace_.n_iter
+
+    def _descend_at_once(self, problem: Problem, monitor: Monitor) -> np.ndarray:
         smooth = squared_loss(problem) if self.loss == "squared" else logistic_loss(problem)
         start = first_state(problem, with_intercepts=self.loss == "logistic")
         prox = shrink_features(float(self.alpha) * largest_weights(smooth, start))
@@ -165,14 +185,19 @@ class IMSF(LabelGapClassifier):
             curvature=first_curvature(smooth, prox, start, problem.n_rows),
             restart=self.restart,
         )
-        monitor = Monitor(self.max_iter, self.tol, self.callback)
         for point in islice(path, self.max_iter):
             if monitor.record(point.value):
                 break
-        self.coef_, self.intercept_ = point.x[:, :-1], point.x[:, -1]
         self.curvature_ = point.curvature
-        self.trace_: Trace = monitor.finish()
-        self.n_iter_ = self.trace_.n_iter
+        return point.x
+
+    def _descend_by_sets(self, problem: Problem, monitor: Monitor) -> np.ndarray:
+        sets = WorkingSets(problem, self.loss, float(self.alpha), self.tol, self.restart)
+        for _ in range(self.max_iter):
+            if monitor.record(sets.round()):
+                break
+        self.curvature_ = sets.curvature
+        return sets.state
 
     def _calibrate(self, X: Any, Y: np.ndarray) -> None:
         self.slope_, self.level_ = 1.0, 0.0
@@ -217,120 +242,3 @@ class IMSF(LabelGapClassifier):
 
     def _predict_proba(self, X: Any) -> np.ndarray:
         return expit(self._decision_function(X))
-
-
-class Pattern(NamedTuple):
-    """The rows of one pattern.
-
-    features : (n, d_p), those that the pattern has
-    columns : (d_p,), where they are among all
-    signs : (n, c), -1 and 1, and 0 where the row does not count for the label
-    """
-
-    features: np.ndarray
-    columns: np.ndarray
-    signs: np.ndarray
-
-
-class Problem(NamedTuple):
-    """n_known : (n_patterns, c), rows that count, 0 without rows of both kinds; shape : of states,
-    (n_patterns, n_features + 1, c), the intercepts last"""
-
-    patterns: list[Pattern]
-    n_known: np.ndarray
-    n_rows: int
-    shape: tuple[int, int, int]
-
-
-def read_problem(
-    features: np.ndarray, Y: np.ndarray, pattern_of: np.ndarray, columns: list[np.ndarray]
-) -> Problem:
-    """Rows by pattern; Y has -1, 1 and NaN."""
-    patterns, n_known = [], []
-    for p, own in enumerate(columns):
-        rows = np.flatnonzero(pattern_of == p)
-        signs = np.nan_to_num(Y[rows])
-        modelled = (signs > 0).any(axis=0) & (signs < 0).any(axis=0)
-        signs[:, ~modelled] = 0
-        patterns.append(Pattern(np.ascontiguousarray(features[rows][:, own]), own, signs))
-        n_known.append(np.count_nonzero(signs, axis=0))
-    shape = (len(columns), features.shape[1] + 1, Y.shape[1])
-    return Problem(patterns, np.array(n_known), len(features), shape)
-
-
-def first_state(problem: Problem, *, with_intercepts: bool) -> np.ndarray:
-    """No weights, and the log-odds of each label in each pattern."""
-    state = np.zeros(problem.shape)
-    if with_intercepts:
-        for p, pattern in enumerate(problem.patterns):
-            modelled = problem.n_known[p] > 0
-            signs = pattern.signs[:, modelled]
-            odds = np.count_nonzero(signs > 0, axis=0) / np.count_nonzero(signs < 0, axis=0)
-            state[p, -1, modelled] = np.log(odds)
-    return state
-
-
-def squared_loss(problem: Problem) -> Quadratic:
-    """1/2 sum_p ||X_p w_p - y_p||^2 over what counts."""
-    linear = np.zeros(problem.shape)
-    for p, pattern in enumerate(problem.patterns):
-        linear[p, pattern.columns] = pattern.features.T @ pattern.signs
-
-    def product(state: np.ndarray) -> np.ndarray:
-        out = np.zeros(problem.shape)
-        for p, pattern in enumerate(problem.patterns):
-            fitted = (pattern.signs != 0) * (pattern.features @ state[p, pattern.columns])
-            out[p, pattern.columns] = pattern.features.T @ fitted
-        return out
-
-    return Quadratic(product, linear, 0.5 * float(problem.n_known.sum()))
-
-
-def logistic_loss(problem: Problem) -> Differentiable:
-    """sum_p of the mean of log(1 + exp(-y (X_p w_p + b_p))) over what counts."""
-
-    def value_and_gradient(state: np.ndarray) -> tuple[float, np.ndarray]:
-        value, gradient = 0.0, np.zeros(problem.shape)
-        for p, (features, columns, signs) in enumerate(problem.patterns):
-            margin = signs * (features @ state[p, columns] + state[p, -1])
-            each = 1 / np.maximum(problem.n_known[p], 1)
-            losses = np.logaddexp(0, -margin) * (signs != 0)
-            value += float((losses.sum(axis=0) * each).sum())
-            slope = -signs * expit(-margin) * each
-            gradient[p, columns] = features.T @ slope
-            gradient[p, -1] = slope.sum(axis=0)
-        return value, gradient
-
-    return Differentiable(value_and_gradient)
-
-
-def feature_norms(state: np.ndarray) -> np.ndarray:
-    """Of every feature and label, over the patterns: (n_features, c)."""
-    weights = state[:, :-1]
-    return np.sqrt(np.einsum("pfc,pfc->fc", weights, weights))
-
-
-def largest_weights(smooth: SmoothFunction, start: np.ndarray) -> np.ndarray:
-    """For every label the smallest lambda at which the start, without features, is best."""
-    return feature_norms(smooth.at(start).gradient).max(axis=0)
-
-
-def shrink_features(weights: np.ndarray) -> Prox:
-    """The proximal operator of sum_c lambda_c sum_f ||w_fc||; intercepts are free."""
-
-    def prox(state: np.ndarray, step: float) -> tuple[np.ndarray, float]:
-        norms = feature_norms(state)
-        shrunk = np.maximum(norms - step * weights, 0.0)
-        out = state.copy()
-        out[:, :-1] *= np.divide(shrunk, norms, out=np.zeros_like(norms), where=norms > 0)
-        return out, float((weights * shrunk).sum())
-
-    return prox
-
-
-def first_curvature(smooth: SmoothFunction, prox: Prox, start: np.ndarray, n_rows: int) -> float:
-    """The curvature along a first step, which is far too long: a scale to begin with."""
-    origin = smooth.at(start)
-    x, _ = prox(start - n_rows * origin.gradient, float(n_rows))
-    _, along = smooth.moved(origin, x)
-    return max(2 / n_rows, along) if along > 1 / n_rows else 1 / n_rows

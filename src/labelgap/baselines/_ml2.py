@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from itertools import islice
 from numbers import Integral, Real
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
-from scipy import sparse
+from scipy import linalg, sparse
 from sklearn.metrics.pairwise import pairwise_kernels
 from sklearn.utils._param_validation import Interval, StrOptions
 
@@ -17,7 +17,7 @@ from labelgap.fitting import Monitor, Trace
 from labelgap.kernels.gaussian_width import mean_distance_gamma
 from labelgap.kernels.neighbors import nearest_rows, reconstruction_weights
 from labelgap.kernels.proximal import Quadratic, backtrack, proximal_path
-from labelgap.kernels.row_sparse import row_norms, solve_positive
+from labelgap.kernels.row_sparse import row_norms
 from labelgap.labels import Labels
 from labelgap.yardsticks._calibration import fit_sigmoid
 
@@ -73,13 +73,30 @@ def weighted_regression(
     Rows of weight zero are left out.
     """
     used = np.flatnonzero(row_weights > 0)
-    matrix = K[np.ix_(used, used)].copy()
-    matrix[np.diag_indices(len(used))] += 1 / row_weights[used]
-    both = solve_positive(matrix, np.column_stack([np.ones(len(used)), target[used]]))
+    roots = np.sqrt(row_weights[used])
+    # R K R + I with R = G^1/2, for K + G^-1: no eigenvalue below 1, whatever g is
+    matrix = K * roots if len(used) == len(K) else K[np.ix_(used, used)] * roots
+    matrix *= roots[:, None]
+    matrix[np.diag_indices(len(used))] += 1.0
+    # transposed it is in the order of columns, and factored without a copy
+    factor = linalg.cho_factor(matrix.T, overwrite_a=True, check_finite=False)
+    right_side = roots[:, None] * np.column_stack([np.ones(len(used)), target[used]])
+    both = roots[:, None] * linalg.cho_solve(factor, right_side, check_finite=False)
     level = both[:, 1:].sum(axis=0) / both[:, 0].sum()
     dual = np.zeros_like(target)
     dual[used] = both[:, 1:] - both[:, :1] * level
     return dual, level
+
+
+class _Place(NamedTuple):
+    """B, b and K B, or a step in them."""
+
+    dual: np.ndarray
+    level: np.ndarray
+    image: np.ndarray
+
+    def moved(self, step: float, move: _Place) -> _Place:
+        return _Place(*(here + step * way for here, way in zip(self, move, strict=True)))
 
 
 class ML2(LinearScores):
@@ -208,45 +225,39 @@ class ML2(LinearScores):
 
     def _regress(self, K: np.ndarray, target: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         monitor = Monitor(self.max_iter, self.tol, self.callback)
-        dual, level = np.zeros_like(target), target.mean(axis=0)
-        value = self._objective(K, target, dual, level)
+        here = _Place(np.zeros_like(target), target.mean(axis=0), np.zeros_like(target))
+        value = self._objective(target, here)
         for _ in range(self.max_iter):
-            dual, level, value = self._reweighted(K, target, dual, level, value)
+            here, value = self._reweighted(K, target, here, value)
             if monitor.record(value):
                 break
         self.trace_: Trace = monitor.finish()
         self.n_iter_ = self.trace_.n_iter
-        return dual, level
+        return here.dual, here.level
 
-    def _objective(
-        self, K: np.ndarray, target: np.ndarray, dual: np.ndarray, level: np.ndarray
-    ) -> float:
-        image = K @ dual
-        loss = tube_loss(row_norms(image + level - target), self.epsilon)
-        return 0.5 * float(np.vdot(dual, image)) + self.C * loss
+    def _objective(self, target: np.ndarray, place: _Place) -> float:
+        loss = tube_loss(row_norms(place.image + place.level - target), self.epsilon)
+        return 0.5 * float(np.vdot(place.dual, place.image)) + self.C * loss
 
     def _reweighted(
-        self, K: np.ndarray, target: np.ndarray, dual: np.ndarray, level: np.ndarray, value: float
-    ) -> tuple[np.ndarray, np.ndarray, float]:
+        self, K: np.ndarray, target: np.ndarray, here: _Place, value: float
+    ) -> tuple[_Place, float]:
         """Towards weighted least squares with the slope of the loss, as far as it helps."""
-        image = K @ dual
-        residual = image + level - target
+        residual = here.image + here.level - target
         distances = row_norms(residual)
         outside = distances > self.epsilon
         if not outside.any():
-            return dual, level, value
+            return here, value
         weights = np.zeros(len(K))
         weights[outside] = 2 * self.C * (1 - self.epsilon / distances[outside])
         new_dual, new_level = weighted_regression(K, target, weights)
-        move, rise = new_dual - dual, new_level - level
-        change = K @ move
-        slope = np.vdot(move, image) + np.vdot(weights[:, None] * residual, change + rise)
+        move = _Place(new_dual - here.dual, new_level - here.level, K @ new_dual - here.image)
+        slope = np.vdot(move.dual, here.image)
+        slope += np.vdot(weights[:, None] * residual, move.image + move.level)
         step, value = backtrack(
-            lambda step: self._objective(K, target, dual + step * move, level + step * rise),
-            value,
-            float(slope),
+            lambda step: self._objective(target, here.moved(step, move)), value, float(slope)
         )
-        return dual + step * move, level + step * rise, value
+        return here.moved(step, move), value
 
     def _kernel_to_rows(self, X: Any) -> np.ndarray:
         parameters = {} if self.gamma_ is None else {"gamma": self.gamma_}

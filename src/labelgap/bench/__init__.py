@@ -13,6 +13,7 @@ from labelgap.bench._published import PublishedFigure, published_figures
 from labelgap.bench._read import ExperimentError, load_experiments, read_experiment
 from labelgap.bench._rows import DEFAULT_ROWS, Kind, Row, RowStore, Status
 from labelgap.bench._runner import Summary, record_gaps, run_experiments
+from labelgap.bench._statistics import Ranking, rank_methods
 
 __all__ = [
     "BUDGETS",
@@ -27,6 +28,7 @@ __all__ = [
     "MetricPlan",
     "Place",
     "PublishedFigure",
+    "Ranking",
     "Row",
     "RowStore",
     "SettingPlan",
@@ -34,6 +36,7 @@ __all__ = [
     "Summary",
     "load_experiments",
     "published_figures",
+    "rank_methods",
     "read_experiment",
     "record_gaps",
     "run_experiments",

@@ -15,6 +15,7 @@ from labelgap.cli.complete import complete
 from labelgap.cli.datasets import datasets
 from labelgap.cli.demo import demo
 from labelgap.cli.evaluate import evaluate
+from labelgap.cli.export import export
 from labelgap.cli.extend import extend
 from labelgap.cli.fit import fit
 from labelgap.cli.hide import hide
@@ -34,6 +35,7 @@ COMMANDS = (
     fit,
     predict,
     evaluate,
+    export,
     topics,
     select,
     extend,
@@ -77,6 +79,7 @@ def root(
       labelgap fit items.csv --labels 'tag_*' -o tags.model
       labelgap predict tags.model new.csv -o predictions.csv
       labelgap evaluate checked.csv --model tags.model
+      labelgap export tags.model -o tags.onnx
       labelgap compare items.csv --labels 'tag_*' --item id
 
     Exit codes: 0 success, 1 something failed while running, 2 wrong usage or bad input.

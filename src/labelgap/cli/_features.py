@@ -10,8 +10,10 @@ from scipy import sparse
 from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.preprocessing import StandardScaler
 
+from labelgap.cli._empty import learn_fill
 from labelgap.cli._failures import BadInputError
 from labelgap.cli._loaded import Loaded
+from labelgap.cli._options import Empty
 
 _MOST_NAMED = 5
 
@@ -79,8 +81,7 @@ def fit_text(rows: Loaded) -> TfidfVectorizer | None:
 
 
 def design_matrix(rows: Loaded, X: Any, vectorizer: TfidfVectorizer | None) -> Any:
-    """Numbers and words side by side; empty cells are refused with their place."""
-    _refuse_nonfinite(rows, X)
+    """Numbers and words side by side."""
     if vectorizer is None:
         if X.shape[1] == 0:
             raise BadInputError(
@@ -93,38 +94,22 @@ def design_matrix(rows: Loaded, X: Any, vectorizer: TfidfVectorizer | None) -> A
     return sparse.csr_array(sparse.hstack([sparse.csr_array(X), words], format="csr"))
 
 
-def named_design(rows: Loaded) -> tuple[Any, list[str] | None, bool]:
+def named_design(rows: Loaded, empty: Empty) -> tuple[Any, list[str] | None, bool]:
     """Features with their names, and whether they are scaled already.
 
-    Numbers beside words are standardised here, and weigh as much as the words of a row.
+    Empty cells are refused or filled. Numbers beside words are standardised here, and weigh as
+    much as the words of a row.
     """
+    filler = learn_fill(rows, empty)
+    numbers = rows.X if filler is None else filler.transform(rows.X)
     vectorizer = fit_text(rows)
     if vectorizer is None:
-        return design_matrix(rows, rows.X, None), rows.features, False
-    numbers = rows.X
+        return design_matrix(rows, numbers, None), rows.features, False
     terms = [f"{rows.text}: {term}" for term in vectorizer.get_feature_names_out()]
     if numbers.shape[1]:
-        _refuse_nonfinite(rows, numbers)
         numbers = StandardScaler().fit_transform(numbers) / np.sqrt(numbers.shape[1])
     X = design_matrix(rows, numbers, vectorizer)
     return X, [*(rows.features or ()), *terms], True
-
-
-def _refuse_nonfinite(rows: Loaded, X: Any) -> None:
-    values = X.data if sparse.issparse(X) else X
-    if np.isfinite(values).all():
-        return
-    bad = sparse.coo_array(X) if sparse.issparse(X) else None
-    if bad is None:
-        row, column = np.argwhere(~np.isfinite(X))[0]
-    else:
-        first = int(np.flatnonzero(~np.isfinite(bad.data))[0])
-        row, column = bad.row[first], bad.col[first]
-    name = column if rows.features is None else rows.features[column]
-    raise BadInputError(
-        f"{rows.place}: column {str(name)!r} is empty (or not finite) in the row with "
-        f"{rows.item} {rows.items[row]}; fill the cell, or leave the column out with --drop"
-    )
 
 
 def _listed(names: list[str]) -> str:

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from labelgap.data._places import TableName
 from labelgap.labels import Labels
 
 
@@ -57,6 +58,8 @@ class Loaded:
         Whether the source lists the labels of each row, so that a label it never mentions is one
         that no row has; otherwise such a label is unknown.
     part : {"all", "train", "test"}
+    table : TableName, optional
+        Which files the rows of a table come from.
     """
 
     place: str
@@ -69,6 +72,7 @@ class Loaded:
     text: str | None = None
     lists_labels: bool = False
     part: str = "all"
+    table: TableName | None = None
 
     @property
     def n_rows(self) -> int:

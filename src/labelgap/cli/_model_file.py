@@ -18,6 +18,7 @@ import sklearn
 
 import labelgap
 from labelgap._extras import require
+from labelgap.cli._empty import fill_cells
 from labelgap.cli._failures import BadInputError
 from labelgap.cli._features import Schema, design_matrix
 from labelgap.cli._loaded import Hints, Loaded
@@ -26,17 +27,28 @@ from labelgap.report._files import replacing
 FORMAT = 1
 TRUSTED_TYPES = (
     "labelgap.baselines._maxide.Maxide",
+    "labelgap.cli._models.KeptFeatures",
     "labelgap.fitting._monitor.Trace",
     "labelgap.fitting._settings.EM",
+    "labelgap.mending._filling.Completed",
+    "labelgap.mending._mend.Mend",
     "labelgap.models.bmlpl._calibration.Calibration",
     "labelgap.models.bmlpl._estimator.BMLPL",
     "labelgap.models.bmlpl._model.Params",
+    "labelgap.models.gmfs._design.Design",
+    "labelgap.models.gmfs._estimator.GMFS",
+    "labelgap.models.gmfs._looks.PlainRates",
+    "labelgap.models.gmfs._rows.Params",
+    "labelgap.models.gmfs._surest.Calibration",
     "labelgap.models.imvwl._components.Components",
     "labelgap.models.imvwl._estimator.IMVWL",
     "labelgap.models.imvwl._estimator.ViewContribution",
     "labelgap.models.imvwl._logistic.LogisticPredictor",
     "labelgap.models.imvwl._params.Params",
     "labelgap.models.imvwl._scaling.Scaling",
+    "labelgap.models.mllcs._estimator.MLLCS",
+    "labelgap.models.mllcs._model.Params",
+    "labelgap.models.mllcs._unseen.Anchors",
     "labelgap.models.rmfl._estimator.RMFL",
     "labelgap.models.rmfl._kernel.Kernel",
     "labelgap.models.rmfl._model.Terms",
@@ -48,6 +60,7 @@ TRUSTED_TYPES = (
     "labelgap.yardsticks._label_prior.LabelPrior",
     "labelgap.yardsticks._neighbors.KNeighborsLabels",
     "labelgap.yardsticks._per_label.ConstantLabel",
+    "numpy.dtype",
     "scipy.sparse._csr.csr_array",
     "sklearn.metrics._dist_metrics.EuclideanDistance64",
     "sklearn.neighbors._ball_tree.BallTree",
@@ -58,10 +71,11 @@ _ABOUT, _MODEL = "about.json", "model.skops"
 
 @dataclass(frozen=True, eq=False)
 class SavedModel:
-    """A fitted pipeline, the vocabulary of its text column, and what it expects of rows."""
+    """A fitted pipeline, what fills empty cells, the vocabulary of its text, what it expects."""
 
     estimator: Any
     vectorizer: Any
+    filler: Any
     schema: Schema
     about: dict[str, Any]
 
@@ -78,13 +92,16 @@ class SavedModel:
 
     def predict_proba(self, rows: Loaded) -> np.ndarray:
         """Probabilities (n_rows, n_labels), the labels in the order of the schema."""
-        X = design_matrix(rows, self.schema.columns_of(rows), self.vectorizer)
+        numbers = self.schema.columns_of(rows)
+        numbers = fill_cells(rows, numbers, self.filler, keep=self.about.get("empty") == "keep")
+        X = design_matrix(rows, numbers, self.vectorizer)
         return self.estimator.predict_proba(X)
 
     def save(self, path: Path) -> None:
         """Write the model; an existing file is replaced only when all is written."""
         skops = require("skops.io", extra="cli", purpose="saving a model")
-        document = skops.dumps({"estimator": self.estimator, "vectorizer": self.vectorizer})
+        parts = {"estimator": self.estimator, "vectorizer": self.vectorizer, "filler": self.filler}
+        document = skops.dumps(parts)
         about = {
             **self.about,
             "format": FORMAT,
@@ -110,7 +127,9 @@ def load_model(path: Path) -> SavedModel:
     try:
         parts = skops.loads(document, trusted=list(TRUSTED_TYPES))
         schema = Schema(**about.pop("schema"))
-        return SavedModel(parts["estimator"], parts["vectorizer"], schema, about)
+        return SavedModel(
+            parts["estimator"], parts["vectorizer"], parts.get("filler"), schema, about
+        )
     except (KeyError, TypeError, AttributeError) as error:
         raise BadInputError(
             f"{path}: the model was made by labelgap {about.get('labelgap')} and cannot be read by "

@@ -1,4 +1,4 @@
-"""Groups of options that commands share: where the rows come from and what their labels are."""
+"""Options that commands share: where rows and labels come from, where results go, and the seed."""
 
 from __future__ import annotations
 
@@ -32,7 +32,53 @@ class Unstated(StrEnum):
     AMBIGUOUS = "ambiguous"
 
 
+class Empty(StrEnum):
+    REFUSE = "refuse"
+    MEAN = "mean"
+    ZERO = "zero"
+    KEEP = "keep"
+
+
+class Zeros(StrEnum):
+    AUTO = "auto"
+    IRRELEVANT = "irrelevant"
+    AMBIGUOUS = "ambiguous"
+
+
 _ROWS, _LABELS = "Rows", "Labels"
+
+Seed = Annotated[int, typer.Option("--seed", min=0, help="The same seed gives the same result.")]
+Threshold = Annotated[
+    float,
+    typer.Option(
+        "--threshold", min=0, max=1, help="Labels more probable than this count as a yes."
+    ),
+]
+Suggestions = Annotated[
+    int, typer.Option("--suggestions", min=1, help="How many probably missing labels to list.")
+]
+ZerosMean = Annotated[
+    Zeros,
+    typer.Option(
+        "--zeros",
+        help="Whether a zero may be a forgotten label. auto: it may, unless the table also has "
+        "empty cells for what nobody looked at.",
+    ),
+]
+DecisionsFile = Annotated[
+    Path | None,
+    typer.Option(
+        "--decisions",
+        metavar="FILE",
+        help="What was accepted and rejected, exported from the report or from labelgap review.",
+    ),
+]
+_TABLE = typer.Option("--out", "-o", metavar="FILE", help="A .csv or .parquet file to write.")
+TableFile = Annotated[Path, _TABLE]
+TableFileIfAny = Annotated[Path | None, _TABLE]
+Folder = Annotated[
+    Path, typer.Option("--out", "-o", metavar="FOLDER", help="Where to write; made if need be.")
+]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -165,3 +211,19 @@ class LabelledOptions(RowOptions):
             rich_help_panel=_ROWS,
         ),
     ] = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class LearningOptions(LabelledOptions):
+    """Rows and labels to learn from."""
+
+    empty: Annotated[
+        Empty,
+        typer.Option(
+            "--empty",
+            help="What an empty cell of a feature is. refuse: an error with its place; mean: the "
+            "mean of its column; zero: 0; keep: absent, for models that take rows without some of "
+            "their views (labelgap fit --model imvwl).",
+            rich_help_panel=_ROWS,
+        ),
+    ] = Empty.REFUSE

@@ -16,7 +16,7 @@ __all__ = ["command_words", "data_sources"]
 _CHUNK = 2**20
 
 
-def command_words(name: str, source: Any, *groups: Any, **options: Any) -> str:
+def command_words(name: str, source: Any, *groups: Any, first: Any = None, **options: Any) -> str:
     """What to type; options that have their default are left out.
 
     Parameters
@@ -25,10 +25,12 @@ def command_words(name: str, source: Any, *groups: Any, **options: Any) -> str:
         The command.
     source, groups : dataclasses of options
         As the command got them.
+    first : optional
+        An argument that stands before the data.
     options : mapping from option to value
         Further options by their names, ``n_jobs`` for ``--n-jobs``; None and False are left out.
     """
-    words = ["labelgap", name, str(source.data)]
+    words = ["labelgap", name, *([] if first is None else [str(first)]), str(source.data)]
     for group in (source, *groups):
         words += _group_words(group)
     for option, value in options.items():

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import replace
 from fnmatch import fnmatchcase
 from pathlib import Path
@@ -17,6 +15,7 @@ from labelgap.cli._loaded import Hints, Loaded
 from labelgap.cli._options import LabelledOptions, RowOptions
 from labelgap.data import DataFormatError, read_table
 from labelgap.data._frames import DATABASES, is_parquet, read_frame
+from labelgap.data._places import Part, TableName
 from labelgap.labels import Labels, State
 
 _MOST_SHOWN = 12
@@ -34,13 +33,28 @@ def open_table(path: Path, query: str | None = None) -> Any:
     return read_frame(path, query=query)[0]
 
 
+def _name_of(table: Any, n_rows: int) -> TableName:
+    """Which files the rows are in."""
+    if isinstance(table, Path):
+        return TableName(str(table), [Part(table, n_rows)])
+    return read_frame(table)[1]
+
+
 def column_names(table: Any) -> list[str]:
     """The names of the columns of a table, without reading the rows of a file."""
     if not isinstance(table, Path):
         return [str(name) for name in table.columns]
     if is_parquet(table):
         parquet = require("pyarrow.parquet", extra="frames", purpose="reading Parquet")
-        return list(parquet.read_schema(table).names)
+        try:
+            return list(parquet.read_schema(table).names)
+        except (ValueError, OSError) as error:
+            if isinstance(error, FileNotFoundError):
+                raise
+            raise BadInputError(
+                f"{table}: is no Parquet file, or is damaged ({_one_line(error)}); write it again, "
+                "or rename it to .csv if it is text"
+            ) from error
     pandas = require("pandas", extra="frames", purpose="reading CSV")
     try:
         return [str(name) for name in pandas.read_csv(table, nrows=0).columns]
@@ -63,19 +77,6 @@ def read_column(table: Any, name: str) -> np.ndarray:
     return pandas.read_csv(table, usecols=[name], low_memory=False)[name].to_numpy()
 
 
-@contextmanager
-def called(place: str) -> Iterator[None]:
-    """Errors about a table that was read beforehand name where it came from."""
-    try:
-        yield
-    except DataFormatError as error:
-        if error.file != "frame":
-            raise
-        raise DataFormatError(
-            error.problem, file=place, line=error.line, remedy=error.remedy
-        ) from None
-
-
 def read_table_file(path: Path, options: RowOptions, hints: Hints, *, labelled: bool) -> Loaded:
     """Features, ids, text and labels of a table."""
     table = open_table(path, options.query)
@@ -91,8 +92,7 @@ def read_table_file(path: Path, options: RowOptions, hints: Hints, *, labelled: 
     unused = set(columns) if hints.only_labels else unused
     how = _label_arguments(options, labels, item) if labelled else {"label_columns": []}
     drop = [name for name in columns if name in unused - {*how.get("label_columns", []), item}]
-    with called(str(path)):
-        dataset = read_table(table, item=item, drop=drop, **how)
+    dataset = read_table(table, item=item, drop=drop, **how)
     loaded = Loaded(
         str(path),
         dataset.X,
@@ -101,6 +101,7 @@ def read_table_file(path: Path, options: RowOptions, hints: Hints, *, labelled: 
         item or "row",
         text=text,
         texts=None if text is None else _texts(read_column(table, text)),
+        table=_name_of(table, dataset.Y.n_rows),
     )
     if not labelled:
         return loaded
@@ -125,7 +126,7 @@ def long_labels(options: Any, rows: Loaded) -> Labels:
         except DataFormatError as error:
             problem = error.problem.replace("is not in frame", f"is not a row of {rows.place}")
             raise DataFormatError(
-                problem, file=error.file, line=error.line, remedy=error.remedy
+                problem, file=error.file, line=error.line, row=error.row, remedy=error.remedy
             ) from None
 
 
@@ -207,6 +208,10 @@ def _require(path: Path, columns: list[str], option: str, names: Any) -> None:
             raise BadInputError(
                 f"{option} {name}: {path} has no such column; its columns are {shown}"
             )
+
+
+def _one_line(error: Exception) -> str:
+    return " ".join(str(error).split()).rstrip(".")
 
 
 def _texts(column: np.ndarray) -> np.ndarray:

@@ -3,18 +3,25 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 from rich.markup import escape
 
-from labelgap.audit import Audit, Estimate, Suggestion, audit_tables, read_decisions
+from labelgap.audit import Audit, Decisions, Estimate, Suggestion, audit_tables, read_decisions
 from labelgap.audit import audit as run_audit
 from labelgap.cli._failures import BadInputError, reading
 from labelgap.cli._features import named_design
-from labelgap.cli._options import LabelledOptions
+from labelgap.cli._options import (
+    DecisionsFile,
+    Folder,
+    LearningOptions,
+    Seed,
+    Suggestions,
+    Zeros,
+    ZerosMean,
+)
 from labelgap.cli._outputs import write_table
 from labelgap.cli._reproduce import command_words, data_sources
 from labelgap.cli._sources import read_labelled
@@ -25,52 +32,33 @@ from labelgap.report._files import replacing
 _N_SHOWN = 10
 
 
-class Zeros(StrEnum):
-    AUTO = "auto"
-    IRRELEVANT = "irrelevant"
-    AMBIGUOUS = "ambiguous"
-
-
 @dataclass(frozen=True, kw_only=True)
 class AuditOptions:
     """What an audit is to find."""
 
-    zeros: Annotated[
-        Zeros,
-        typer.Option(
-            help="Whether a zero may be a forgotten label. auto: it may, unless the table also has "
-            "empty cells for what nobody looked at."
-        ),
-    ] = Zeros.AUTO
-    suggestions: Annotated[
-        int, typer.Option(min=1, help="How many probably missing labels to list.")
-    ] = 1000
+    zeros: ZerosMean = Zeros.AUTO
+    suggestions: Suggestions = 1000
     topics: Annotated[
         int | None, typer.Option(min=1, help="Also find so many topics of the labels.")
     ] = None
-    select: Annotated[
+    features: Annotated[
         int | None,
-        typer.Option(min=1, help="Also find so many features worth keeping (slow when many)."),
-    ] = None
-    decisions: Annotated[
-        Path | None,
         typer.Option(
-            metavar="FILE",
-            help="What was accepted and rejected, exported from the report or from labelgap "
-            "review.",
+            "--features",
+            "--select",
+            min=1,
+            help="Also find so many features worth keeping (slow when many).",
         ),
     ] = None
-    seed: Annotated[int, typer.Option(min=0, help="The same seed gives the same audit.")] = 0
+    decisions: DecisionsFile = None
+    seed: Seed = 0
 
 
 def audit(
     terminal: Terminal,
-    source: LabelledOptions,
+    source: LearningOptions,
     options: AuditOptions,
-    out: Annotated[
-        Path,
-        typer.Option("--out", "-o", metavar="FOLDER", help="Where to write; made if need be."),
-    ] = Path("audit"),
+    out: Folder = Path("audit"),
 ) -> None:
     """Find out what gaps labels have, and which labels are probably missing.
 
@@ -90,12 +78,9 @@ def audit(
     """
     if out.exists() and not out.is_dir():
         raise BadInputError(f"--out {out}: is a file; give the name of a folder")
-    decided = None
-    if options.decisions is not None:
-        with reading(options.decisions):
-            decided = read_decisions(options.decisions)
+    decided = decisions_of(options.decisions)
     rows = read_labelled(source, terminal, part="all")
-    X, names, scaled = named_design(rows)
+    X, names, scaled = named_design(rows, source.empty)
     with terminal.progress(f"auditing {rows.n_rows} items") as advance, reading(rows.place):
         found = run_audit(
             X,
@@ -105,7 +90,7 @@ def audit(
             zeros=str(options.zeros),  # type: ignore[arg-type]
             n_suggestions=options.suggestions,
             n_topics=options.topics,
-            n_selected=options.select,
+            n_selected=options.features,
             scale=not scaled,
             decisions=decided,
             random_state=options.seed,
@@ -117,6 +102,14 @@ def audit(
     terminal.result(
         {**_payload(found), "files": [str(path) for path in files]}, *_shown(found, files)
     )
+
+
+def decisions_of(path: Path | None) -> Decisions | None:
+    """What people decided, from a file."""
+    if path is None:
+        return None
+    with reading(path):
+        return read_decisions(path)
 
 
 def write_audit(found: Audit, out: Path, item: str) -> list[Path]:

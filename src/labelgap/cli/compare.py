@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 import warnings
-from pathlib import Path
 from typing import Annotated, Any
 
 import numpy as np
@@ -13,8 +12,8 @@ from rich.markup import escape
 
 from labelgap.cli._failures import BadInputError
 from labelgap.cli._features import named_design
-from labelgap.cli._models import MODELS, Scale, make_model
-from labelgap.cli._options import LabelledOptions
+from labelgap.cli._models import MODELS, Scale, ScaleOption, make_model
+from labelgap.cli._options import LearningOptions, Seed, TableFileIfAny
 from labelgap.cli._outputs import check_table_target, write_table
 from labelgap.cli._reproduce import command_words
 from labelgap.cli._sources import read_labelled
@@ -29,7 +28,7 @@ _N_RESAMPLES = 500
 
 def compare(
     terminal: Terminal,
-    source: LabelledOptions,
+    source: LearningOptions,
     model: Annotated[
         list[str] | None,
         typer.Option(
@@ -39,10 +38,9 @@ def compare(
     folds: Annotated[
         int, typer.Option(min=2, help="Every row is predicted by models that did not see it.")
     ] = 3,
-    out: Annotated[
-        Path | None, typer.Option("--out", "-o", metavar="FILE", help="A .csv or .parquet file.")
-    ] = None,
-    seed: Annotated[int, typer.Option(min=0, help="Of the folds.")] = 0,
+    out: TableFileIfAny = None,
+    scale: ScaleOption = Scale.AUTO,
+    seed: Seed = 0,
 ) -> None:
     """Compare models by predictions of rows they did not see; unknown entries are skipped.
 
@@ -62,12 +60,12 @@ def compare(
     if out is not None:
         check_table_target(out)
     rows = read_labelled(source, terminal, part="all")
-    X, _, _ = named_design(rows)
+    X, _, _ = named_design(rows, source.empty)
     if folds > rows.n_rows:
         raise BadInputError(f"--folds {folds}: {rows.place} has {rows.n_rows} rows only")
     with terminal.progress(f"comparing {len(names)} models") as advance:
         measured = {
-            name: _measure(name, X, rows.labels, folds, seed, advance, (k, len(names)))
+            name: _measure(name, X, rows.labels, folds, (scale, seed), advance, (k, len(names)))
             for k, name in enumerate(names)
         }
     lines = _summarise(measured, seed)
@@ -77,7 +75,13 @@ def compare(
             write_table(
                 {key: np.array([one[key] for one in lines]) for key in keys}, partial, out.suffix
             )
-    extra = {"model": model, "folds": folds, "out": out, "seed": seed or None}
+    extra = {
+        "model": model,
+        "folds": folds,
+        "scale": None if scale is Scale.AUTO else scale,
+        "out": out,
+        "seed": seed or None,
+    }
     payload = {
         "source": rows.place,
         "n_rows": rows.n_rows,
@@ -94,11 +98,12 @@ def _measure(
     X: Any,
     labels: Labels,
     folds: int,
-    seed: int,
+    settings: tuple[Scale, int],
     advance: Advance,
     place: tuple[int, int],
 ) -> dict[str, Any]:
     """Average precision of every row, and the log-loss of all, by models that saw other rows."""
+    scale, seed = settings
     order = np.random.default_rng(seed).permutation(labels.n_rows)
     chances = np.zeros(labels.shape)
     start = time.perf_counter()
@@ -108,7 +113,7 @@ def _measure(
         with warnings.catch_warnings():
             # a label that no row of a part carries is nothing to warn of here
             warnings.simplefilter("ignore", LabelWarning)
-            fitted = make_model(name, [], Scale.AUTO, X).fit(X[learn], labels[learn])
+            fitted = make_model(name, [], scale, X, seed).fit(X[learn], labels[learn])
         chances[held] = fitted.predict_proba(X[held])
     return {
         "rows": _row_precision(labels, chances),

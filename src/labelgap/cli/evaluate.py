@@ -15,12 +15,15 @@ from labelgap import metrics
 from labelgap.cli._failures import BadInputError
 from labelgap.cli._loaded import Hints, Loaded
 from labelgap.cli._model_file import load_model
-from labelgap.cli._options import LabelledOptions
+from labelgap.cli._options import LabelledOptions, TableFileIfAny, Threshold
+from labelgap.cli._outputs import check_table_target, write_table
 from labelgap.cli._predictions import Predictions, read_predictions
+from labelgap.cli._reproduce import command_words
 from labelgap.cli._sources import read_labelled
 from labelgap.cli._tables import align
 from labelgap.cli._terminal import Terminal, table
 from labelgap.labels import Labels, LabelWarning, State
+from labelgap.report._files import replacing
 
 
 def evaluate(
@@ -43,9 +46,8 @@ def evaluate(
         list[str] | None,
         typer.Option(help="Only this metric; repeatable. All that apply otherwise."),
     ] = None,
-    threshold: Annotated[
-        float, typer.Option(min=0, max=1, help="Probabilities above it count as a yes.")
-    ] = 0.5,
+    threshold: Threshold = 0.5,
+    out: TableFileIfAny = None,
 ) -> None:
     """Compare predictions with what is known of the truth; unknown entries are skipped.
 
@@ -61,6 +63,8 @@ def evaluate(
     """
     if (model is None) == (predictions is None):
         raise BadInputError("give either --model or --predictions, and not both")
+    if out is not None:
+        check_table_target(out)
     wanted = _wanted(metric)
     with warnings.catch_warnings():
         # a label of which nothing is known does not count, which is no reason to warn
@@ -81,7 +85,21 @@ def evaluate(
         "n_known": n_known,
         "kind": predicted.kind,
         "metrics": values,
+        "out": None if out is None else str(out),
+        "command": command_words(
+            "evaluate",
+            source,
+            model=model,
+            predictions=predictions,
+            metric=metric,
+            threshold=None if threshold == 0.5 else threshold,
+            out=out,
+        ),
     }
+    if out is not None:
+        columns = {"metric": np.array(list(values)), "value": np.array(list(values.values()))}
+        with replacing(out) as (partial,):
+            write_table(columns, partial, out.suffix)
     terminal.result(payload, _table(payload))
 
 

@@ -13,13 +13,14 @@ from labelgap.audit import feature_rows
 from labelgap.cli._failures import BadInputError, reading
 from labelgap.cli._features import named_design
 from labelgap.cli._loaded import Loaded
-from labelgap.cli._options import LabelledOptions
+from labelgap.cli._options import LearningOptions, Seed, TableFile
 from labelgap.cli._outputs import check_table_target, write_table
 from labelgap.cli._reproduce import command_words
 from labelgap.cli._sources import read_labelled
 from labelgap.cli._terminal import Terminal
 from labelgap.data import DataFormatError
 from labelgap.data._frames import read_frame
+from labelgap.data._places import place_of, place_of_names
 from labelgap.models.mllcs import MLLCS
 from labelgap.report._files import replacing
 
@@ -28,7 +29,7 @@ _COLUMNS = ("seen", "label", "count")
 
 def extend(
     terminal: Terminal,
-    source: LabelledOptions,
+    source: LearningOptions,
     counts: Annotated[
         Path,
         typer.Option(
@@ -38,10 +39,8 @@ def extend(
             "anywhere, carry a label of DATA and another one. Pairs not listed never meet.",
         ),
     ],
-    out: Annotated[
-        Path, typer.Option("--out", "-o", metavar="FILE", help="A .csv or .parquet file.")
-    ],
-    seed: Annotated[int, typer.Option(min=0, help="The same seed gives the same table.")] = 0,
+    out: TableFile,
+    seed: Seed = 0,
 ) -> None:
     """Predict new labels for the rows of DATA: labels that none of them carries (ML-LCS).
 
@@ -55,7 +54,7 @@ def extend(
     """
     check_table_target(out)
     rows = read_labelled(source, terminal, part="all")
-    X, names, scaled = named_design(rows)
+    X, names, scaled = named_design(rows, source.empty)
     with reading(counts):
         table = read_counts(counts, rows)
     with terminal.progress(f"learning from {rows.n_rows} rows"), reading(rows.place):
@@ -92,8 +91,7 @@ def read_counts(path: Path, rows: Loaded) -> Any:
         if name not in listed.columns:
             raise DataFormatError(
                 f"there is no column {name!r}",
-                file=file,
-                line=1,
+                **place_of_names(file),
                 remedy=f"Give the columns {', '.join(_COLUMNS)}",
             )
     listed = listed.assign(seen=listed["seen"].astype(str), label=listed["label"].astype(str))
@@ -101,8 +99,7 @@ def read_counts(path: Path, rows: Loaded) -> Any:
     if twice.size:
         raise DataFormatError(
             f"the pair {listed['seen'][twice[0]]!r}, {listed['label'][twice[0]]!r} occurs twice",
-            file=file,
-            line=int(twice[0]) + 2,
+            **place_of(file, int(twice[0])),
             remedy="Keep one line of each pair",
         )
     names = set(rows.labels.names.astype(str))  # type: ignore[union-attr]

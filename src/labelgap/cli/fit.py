@@ -8,21 +8,34 @@ from typing import Annotated
 
 import typer
 from rich.markup import escape
+from sklearn.pipeline import Pipeline
+from sklearn.utils import get_tags
 
 from labelgap._extras import require
+from labelgap.cli._empty import learn_fill
+from labelgap.cli._failures import BadInputError, reading
 from labelgap.cli._features import Schema, design_matrix, fit_text
 from labelgap.cli._loaded import Loaded
 from labelgap.cli._model_file import SavedModel
-from labelgap.cli._models import DEFAULT_MODEL, ModelName, Scale, make_model
-from labelgap.cli._options import LabelledOptions
+from labelgap.cli._models import (
+    DEFAULT_MODEL,
+    ModelName,
+    Scale,
+    ScaleOption,
+    keep_best_features,
+    make_model,
+    without_training_rows,
+)
+from labelgap.cli._options import Empty, LearningOptions, Seed
 from labelgap.cli._outputs import check_target
+from labelgap.cli._reproduce import command_words
 from labelgap.cli._sources import read_labelled
 from labelgap.cli._terminal import Terminal
 
 
 def fit(
     terminal: Terminal,
-    source: LabelledOptions,
+    source: LearningOptions,
     out: Annotated[
         Path, typer.Option("--out", "-o", metavar="FILE", help="The model file to write.")
     ],
@@ -35,9 +48,17 @@ def fit(
             help="A parameter of the model, such as estimator__C=0.1; repeatable.",
         ),
     ] = None,
-    scale: Annotated[
-        Scale, typer.Option(help="How features are scaled; auto: standard unless sparse.")
-    ] = Scale.AUTO,
+    scale: ScaleOption = Scale.AUTO,
+    features: Annotated[
+        int | None,
+        typer.Option(
+            "--features",
+            "-k",
+            min=1,
+            help="Keep only so many, the best ones (GMFS); all otherwise.",
+        ),
+    ] = None,
+    seed: Seed = 0,
 ) -> None:
     """Fit a model to rows whose labels have gaps, and save it.
 
@@ -50,22 +71,34 @@ def fit(
       labelgap fit items.csv --label-table tags.csv --item id -o tags.model
       labelgap fit notes.csv --text note --labels urgent,legal -o notes.model
       labelgap fit yeast --model kernel-ridge --set alpha=0.5 -o yeast.model
+      labelgap fit items.csv --labels 'tag_*' --item id --empty mean --features 20 -o tags.model
     """
     check_target(out)
     require("skops.io", extra="cli", purpose="labelgap fit")
     rows = read_labelled(source, terminal, part="train")
+    filler = learn_fill(rows, source.empty, may_keep=True)
     vectorizer = fit_text(rows)
-    X = design_matrix(rows, rows.X, vectorizer)
+    numbers = rows.X if filler is None else filler.transform(rows.X)
+    X = design_matrix(rows, numbers, vectorizer)
     labels = rows.labels
-    estimator = make_model(str(model), settings or [], scale, X)
+    estimator = make_model(str(model), settings or [], scale, X, seed)
+    _check_absent_views(source, estimator)
     start = time.perf_counter()
-    with terminal.progress(f"fitting {model} to {rows.n_rows} rows x {labels.n_labels} labels"):
+    with (
+        terminal.progress(f"fitting {model} to {rows.n_rows} rows x {labels.n_labels} labels"),
+        reading(rows.place),
+    ):
+        if features is not None:
+            estimator = keep_best_features(estimator, X, labels, features, seed)
         estimator.fit(X, labels)
     seconds = time.perf_counter() - start
     about = {
         "model": str(model),
         "settings": settings or [],
         "scale": str(scale),
+        "features": features,
+        "empty": str(source.empty),
+        "seed": seed,
         "source": rows.place,
         "part": rows.part,
         "n_rows": rows.n_rows,
@@ -75,7 +108,8 @@ def fit(
     schema = Schema(
         rows.features, rows.X.shape[1], source.text, source.zero_based, labels.names.tolist()
     )
-    SavedModel(estimator, vectorizer, schema, about).save(out)
+    estimator = without_training_rows(estimator)
+    SavedModel(estimator, vectorizer, filler, schema, about).save(out)
     known = labels.n_observed(ambiguous=True) / max(labels.n_rows * labels.n_labels, 1)
     payload = {
         **about,
@@ -84,8 +118,26 @@ def fit(
         "share_known": known,
         "seconds": seconds,
         "out": str(out),
+        "command": command_words(
+            "fit",
+            source,
+            model=None if model is DEFAULT_MODEL else model,
+            set=settings,
+            scale=None if scale is Scale.AUTO else scale,
+            features=features,
+            out=out,
+            seed=seed or None,
+        ),
     }
     terminal.result(payload, *_shown(rows, payload, out))
+
+
+def _check_absent_views(source: LearningOptions, estimator: Pipeline) -> None:
+    if source.empty is Empty.KEEP and not get_tags(estimator[-1]).input_tags.allow_nan:
+        raise BadInputError(
+            "--empty keep: the model does not take absent features; use --model imvwl with "
+            "--set \"groups={'first': 10, 'second': 5}\" (columns of each view), or --empty mean"
+        )
 
 
 def _shown(rows: Loaded, payload: dict, out: Path) -> tuple[str, ...]:

@@ -16,8 +16,9 @@ from rich.markup import escape
 import labelgap
 from labelgap.cli._failures import BadInputError
 from labelgap.cli._loaded import Loaded
-from labelgap.cli._options import LabelledOptions
+from labelgap.cli._options import Folder, LabelledOptions, Seed
 from labelgap.cli._outputs import Columns, write_table
+from labelgap.cli._reproduce import command_words
 from labelgap.cli._sources import read_labelled
 from labelgap.cli._terminal import Terminal
 from labelgap.labels import Labels, State
@@ -36,10 +37,7 @@ class TableFormat(StrEnum):
 def hide(
     terminal: Terminal,
     source: LabelledOptions,
-    out: Annotated[
-        Path,
-        typer.Option("--out", "-o", metavar="FOLDER", help="Where to write; made if need be."),
-    ],
+    out: Folder,
     protocol: Annotated[
         Protocol,
         typer.Option(
@@ -48,7 +46,7 @@ def hide(
         ),
     ] = DEFAULT_PROTOCOL,
     share: Annotated[float, typer.Option(min=0, max=1, help="How much is hidden.")] = 0.4,
-    seed: Annotated[int, typer.Option(min=0, help="The same seed hides the same.")] = 0,
+    seed: Seed = 0,
     table_format: Annotated[
         TableFormat, typer.Option("--table-format", help="The format of the tables.")
     ] = TableFormat.CSV,
@@ -89,7 +87,11 @@ def hide(
         "labelgap": labelgap.__version__,
     }
     files = _write(out, tables, about, str(table_format))
-    terminal.result({**about, "files": files}, *_shown(about, source, files))
+    extra = {"protocol": protocol, "share": share, "seed": seed or None, "out": out}
+    if table_format is not TableFormat.CSV:
+        extra["table_format"] = table_format
+    payload = {**about, "files": files, "command": command_words("hide", source, **extra)}
+    terminal.result(payload, *_shown(about, source, files))
 
 
 def _long(labels: Labels, rows: Loaded) -> dict[str, np.ndarray]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import numpy as np
 import typer
@@ -14,8 +14,9 @@ from rich.markup import escape
 from labelgap.cli._failures import BadInputError
 from labelgap.cli._loaded import Loaded
 from labelgap.cli._model_file import load_model
-from labelgap.cli._options import RowOptions
+from labelgap.cli._options import RowOptions, TableFileIfAny, Threshold
 from labelgap.cli._outputs import check_table_target, write_csv, write_table
+from labelgap.cli._reproduce import command_words
 from labelgap.cli._sources import read_rows
 from labelgap.cli._terminal import Terminal
 from labelgap.report._files import replacing
@@ -33,12 +34,7 @@ def predict(
         Path, typer.Argument(metavar="MODEL", show_default=False, help="From labelgap fit.")
     ],
     source: RowOptions,
-    out: Annotated[
-        Path | None,
-        typer.Option(
-            "--out", "-o", metavar="FILE", help="A .csv or .parquet file; stdout otherwise."
-        ),
-    ] = None,
+    out: TableFileIfAny = None,
     give: Annotated[
         Give,
         typer.Option(
@@ -46,15 +42,14 @@ def predict(
             "labels of each row, one per line."
         ),
     ] = Give.PROBABILITIES,
-    threshold: Annotated[
-        float, typer.Option(min=0, max=1, help="Labels above it are 1, with --give labels.")
-    ] = 0.5,
+    threshold: Threshold = 0.5,
     top: Annotated[int, typer.Option(min=1, help="How many labels per row, with --give top.")] = 5,
 ) -> None:
     """Predict the labels of rows with a saved model.
 
     The rows must have the features the model was fitted on, in any order; columns that are its
-    labels are ignored. With a data set that has an official split, the test rows are used.
+    labels are ignored. With a data set that has an official split, the test rows are used. Without
+    --out predictions are printed, as CSV.
 
     [bold]Examples[/bold]
 
@@ -77,6 +72,9 @@ def predict(
         "n_rows": rows.n_rows,
         "n_labels": len(saved.schema.labels),
         "out": None if out is None else str(out),
+        "command": command_words(
+            "predict", source, first=model, **_options(give, threshold, top, out)
+        ),
     }
     if out is None:
         _print(terminal, payload, columns)
@@ -88,6 +86,16 @@ def predict(
         f"{give} of {len(saved.schema.labels)} labels for {rows.n_rows} rows of "
         f"{escape(rows.place)} written to [bold]{escape(str(out))}[/bold]",
     )
+
+
+def _options(give: Give, threshold: float, top: int, out: Path | None) -> dict[str, Any]:
+    """What the command was given beside model and rows."""
+    return {
+        "give": None if give is Give.PROBABILITIES else give,
+        "threshold": threshold if give is Give.LABELS else None,
+        "top": top if give is Give.TOP else None,
+        "out": out,
+    }
 
 
 def _columns(

@@ -18,11 +18,19 @@ from labelgap.audit import audit as run_audit
 from labelgap.cli._failures import BadInputError, reading
 from labelgap.cli._features import named_design
 from labelgap.cli._loaded import Loaded
-from labelgap.cli._options import LabelledOptions
+from labelgap.cli._options import (
+    DecisionsFile,
+    LearningOptions,
+    Seed,
+    Suggestions,
+    Zeros,
+    ZerosMean,
+)
 from labelgap.cli._outputs import check_target
 from labelgap.cli._reproduce import command_words, data_sources
 from labelgap.cli._sources import read_labelled
 from labelgap.cli._terminal import Terminal
+from labelgap.cli.audit import AuditOptions, decisions_of
 from labelgap.review import (
     DecisionStore,
     Rescorer,
@@ -37,7 +45,7 @@ _MOST_FEATURES = 5
 
 def review(
     terminal: Terminal,
-    source: LabelledOptions,
+    source: LearningOptions,
     db: Annotated[
         Path,
         typer.Option("--db", metavar="FILE", help="The SQLite file of decisions; made if need be."),
@@ -45,10 +53,10 @@ def review(
     port: Annotated[
         int, typer.Option(min=0, max=65535, help="Of this machine; 0 takes a free one.")
     ] = 0,
-    suggestions: Annotated[
-        int, typer.Option(min=1, help="How many probably missing labels to put up for review.")
-    ] = 5000,
-    seed: Annotated[int, typer.Option(min=0, help="Of the audit.")] = 0,
+    zeros: ZerosMean = Zeros.AUTO,
+    suggestions: Suggestions = 5000,
+    decisions: DecisionsFile = None,
+    seed: Seed = 0,
     open_page: Annotated[
         bool, typer.Option("--open", help="Open the page in the browser of this machine.")
     ] = False,
@@ -71,10 +79,15 @@ def review(
     check_target(db, "--db")
     require("jinja2", extra="cli", purpose="labelgap review")
     if Path(source.data).suffix.lower() == ".json":
+        if zeros is not Zeros.AUTO or decisions is not None:
+            raise BadInputError("--zeros and --decisions: are in the audit already; leave them out")
         found = _read_audit(Path(source.data))
         session = Review(found, _store(db, found))
     else:
-        session = _of_data(source, db, suggestions, seed, terminal)
+        settings = AuditOptions(
+            zeros=zeros, suggestions=suggestions, decisions=decisions, seed=seed
+        )
+        session = _of_data(source, db, settings, terminal)
     try:
         server = ReviewServer(session, port=port)
     except OSError as error:
@@ -109,33 +122,33 @@ def _read_audit(path: Path) -> Audit:
 
 
 def _of_data(
-    source: LabelledOptions, db: Path, suggestions: int, seed: int, terminal: Terminal
+    source: LearningOptions, db: Path, options: AuditOptions, terminal: Terminal
 ) -> Review:
+    decided = decisions_of(options.decisions)
     rows = read_labelled(source, terminal, part="all")
-    X, names, scaled = named_design(rows)
-    command = command_words(
-        "audit", source, suggestions=None if suggestions == 1000 else suggestions, seed=seed or None
-    )
+    X, names, scaled = named_design(rows, source.empty)
     with terminal.progress(f"auditing {rows.n_rows} items") as advance, reading(rows.place):
         found = run_audit(
             X,
             rows.labels,
             item_ids=rows.items,
             feature_names=names,
-            n_suggestions=suggestions,
+            zeros=str(options.zeros),  # type: ignore[arg-type]
+            n_suggestions=options.suggestions,
             scale=not scaled,
-            random_state=seed,
+            decisions=decided,
+            random_state=options.seed,
             progress=advance,
-            command=command,
+            command=command_words("audit", source, options),
             sources=data_sources(source),
         )
-    candidates = candidates_of(found, rows.items, item_traits(X, random_state=seed))
+    candidates = candidates_of(found, rows.items, item_traits(X, random_state=options.seed))
     return Review(
         found,
         _store(db, found),
         candidates,
         describe=describe_items(rows),
-        rescore=Rescorer(X, rows.labels, scale=not scaled, random_state=seed),
+        rescore=Rescorer(X, rows.labels, scale=not scaled, random_state=options.seed),
     )
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Annotated
 
 import numpy as np
@@ -12,7 +11,7 @@ from rich.markup import escape
 from labelgap.audit import feature_rows, select_features
 from labelgap.cli._failures import reading
 from labelgap.cli._features import named_design
-from labelgap.cli._options import LabelledOptions
+from labelgap.cli._options import LearningOptions, Seed, TableFileIfAny
 from labelgap.cli._outputs import check_table_target, write_table
 from labelgap.cli._reproduce import command_words
 from labelgap.cli._sources import read_labelled
@@ -24,17 +23,15 @@ _N_SHOWN = 20
 
 def select(
     terminal: Terminal,
-    source: LabelledOptions,
+    source: LearningOptions,
     number: Annotated[
         int, typer.Option("--features", "-k", min=1, help="How many features to keep.")
     ] = 20,
     repeats: Annotated[
         int, typer.Option(min=2, help="Repetitions on half of the rows, for the stability.")
     ] = 20,
-    out: Annotated[
-        Path | None, typer.Option("--out", "-o", metavar="FILE", help="A .csv or .parquet file.")
-    ] = None,
-    seed: Annotated[int, typer.Option(min=0, help="The same seed gives the same choice.")] = 0,
+    out: TableFileIfAny = None,
+    seed: Seed = 0,
 ) -> None:
     """Choose features that tell the labels, when labels may be forgotten (GMFS).
 
@@ -49,7 +46,7 @@ def select(
     if out is not None:
         check_table_target(out)
     rows = read_labelled(source, terminal, part="all")
-    X, names, scaled = named_design(rows)
+    X, names, scaled = named_design(rows, source.empty)
     with terminal.progress(f"choosing {number} features"), reading(rows.place):
         prepared = feature_rows(X, names, scale=not scaled, random_state=seed)
         found = select_features(prepared, rows.labels, number, n_repeats=repeats, random_state=seed)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Annotated
 
 import numpy as np
@@ -12,7 +11,7 @@ from rich.markup import escape
 from labelgap.audit import Topic, feature_rows, find_topics
 from labelgap.cli._failures import reading
 from labelgap.cli._features import named_design
-from labelgap.cli._options import LabelledOptions
+from labelgap.cli._options import LearningOptions, Seed, TableFileIfAny
 from labelgap.cli._outputs import check_table_target, write_table
 from labelgap.cli._reproduce import command_words
 from labelgap.cli._sources import read_labelled
@@ -24,15 +23,12 @@ _N_SHOWN = 5
 
 def topics(
     terminal: Terminal,
-    source: LabelledOptions,
+    source: LearningOptions,
     number: Annotated[
         int, typer.Option("--topics", "-k", min=1, help="How many topics to find.")
     ] = 10,
-    out: Annotated[
-        Path | None,
-        typer.Option("--out", "-o", metavar="FILE", help="A .csv or .parquet file of weights."),
-    ] = None,
-    seed: Annotated[int, typer.Option(min=0, help="The same seed gives the same topics.")] = 0,
+    out: TableFileIfAny = None,
+    seed: Seed = 0,
 ) -> None:
     """Find topics: labels that come together, and the features that tell them (BMLPL).
 
@@ -44,7 +40,7 @@ def topics(
     if out is not None:
         check_table_target(out)
     rows = read_labelled(source, terminal, part="all")
-    X, names, scaled = named_design(rows)
+    X, names, scaled = named_design(rows, source.empty)
     with terminal.progress(f"finding {number} topics") as advance, reading(rows.place):
         advance(f"finding {number} topics", 0, None)
         prepared = feature_rows(X, names, scale=not scaled, random_state=seed)

@@ -9,6 +9,7 @@ from typing import Any
 
 from labelgap._extras import require
 from labelgap.data._errors import DataFormatError
+from labelgap.data._places import Part, TableName, place_of_names
 
 __all__ = ["DATABASES", "is_parquet", "read_frame"]
 
@@ -18,6 +19,7 @@ DATABASES = (*_DUCKDB, *_SQLITE)
 _PARQUET = (".parquet", ".pq")
 _TEXT = (".csv", ".csv.gz", ".tsv", ".tsv.gz")
 _MOST_NAMED = 8
+_NAME = "labelgap.table"
 
 
 def is_parquet(path: Path) -> bool:
@@ -25,8 +27,10 @@ def is_parquet(path: Path) -> bool:
     return path.suffix.lower() in _PARQUET
 
 
-def read_frame(source: Any, *, query: str | None = None) -> tuple[Any, str]:
+def read_frame(source: Any, *, query: str | None = None) -> tuple[Any, TableName]:
     """A pandas frame with rows numbered from 0, and what to call it in messages.
+
+    A frame that this function read before keeps its name.
 
     Parameters
     ----------
@@ -44,18 +48,26 @@ def read_frame(source: Any, *, query: str | None = None) -> tuple[Any, str]:
     """
     pandas = require("pandas", extra="frames", purpose="read_table")
     if isinstance(source, pandas.DataFrame):
-        return _not_empty(source.reset_index(drop=True), "frame"), "frame"
+        name = source.attrs.get(_NAME, TableName("frame"))
+        return _not_empty(source.reset_index(drop=True), name), name
     if hasattr(source, "to_pandas"):
-        return _not_empty(source.to_pandas(), "frame"), "frame"
+        return _not_empty(source.to_pandas(), "frame"), TableName("frame")
     if not isinstance(source, (str, os.PathLike)):
         raise TypeError(f"a table is a path or a frame, not {type(source).__name__}")
     path = Path(source)
     if path.suffix.lower() in DATABASES and path.is_file():
-        return _not_empty(_from_database(pandas, path, query), str(path)), str(path)
-    if query is not None:
+        frame = _from_database(pandas, path, query)
+        parts = [Part(path, len(frame))]
+    elif query is not None:
         raise ValueError(f"{path}: a query is for a DuckDB or SQLite file; leave it out")
-    read = _from_folder if path.is_dir() else _from_file
-    return _not_empty(read(pandas, path), str(path)), str(path)
+    elif path.is_dir():
+        frame, parts = _from_folder(pandas, path)
+    else:
+        frame = _from_file(pandas, path)
+        parts = [Part(path, len(frame))]
+    name = TableName(str(path), parts)
+    frame.attrs[_NAME] = name
+    return _not_empty(frame, name), name
 
 
 def _not_empty(frame: Any, file: str) -> Any:
@@ -83,11 +95,13 @@ def _from_file(pandas: Any, path: Path) -> Any:
 
 
 def _not_utf8(path: Path, error: UnicodeDecodeError) -> DataFormatError:
+    is_utf16 = error.object[:2] in (b"\xff\xfe", b"\xfe\xff")
     return DataFormatError(
         f"is not UTF-8 text (byte 0x{error.object[error.start]:02x})",
         file=str(path),
         line=_first_bad_line(path),
-        remedy="Save it as UTF-8, for example: iconv -f LATIN1 -t UTF-8 OLD > NEW",
+        remedy="Save it as UTF-8, for example: "
+        f"iconv -f {'UTF-16' if is_utf16 else 'LATIN1'} -t UTF-8 OLD > NEW",
     )
 
 
@@ -103,7 +117,7 @@ def _first_bad_line(path: Path) -> int | None:
     return None
 
 
-def _from_folder(pandas: Any, folder: Path) -> Any:
+def _from_folder(pandas: Any, folder: Path) -> tuple[Any, list[Part]]:
     """The files of a folder, one below the other."""
     files = sorted(path for path in folder.iterdir() if path.is_file() and path.name[0] not in "._")
     tables = [path for path in files if is_parquet(path)]
@@ -123,11 +137,11 @@ def _from_folder(pandas: Any, folder: Path) -> Any:
             problem = f"has a column {strange[0]!r}" if strange else f"lacks {missing[0]!r}"
             raise DataFormatError(
                 f"{problem}, other than {tables[0].name}",
-                file=str(path),
-                line=1,
+                **place_of_names(TableName(str(path), [Part(path, len(part))])),
                 remedy="Files of one folder must have the same columns",
             )
-    return pandas.concat(parts, ignore_index=True)
+    found = [Part(path, len(part)) for path, part in zip(tables, parts, strict=True)]
+    return pandas.concat(parts, ignore_index=True), found
 
 
 def _from_database(pandas: Any, path: Path, query: str | None) -> Any:

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from labelgap.data._errors import DataFormatError
+from labelgap.data._places import place_of, place_words
 
 __all__ = ["check_ids", "ids_as_text"]
 
@@ -19,8 +20,7 @@ def ids_as_text(column: Any, file: str) -> list[str]:
     if empty.size:
         raise DataFormatError(
             f"the id in column {column.name!r} is empty",
-            file=file,
-            line=int(empty[0]) + 2,
+            **place_of(file, int(empty[0])),
             remedy="Give every row its id, or remove the row",
         )
     if column.dtype.kind != "f":
@@ -31,8 +31,7 @@ def ids_as_text(column: Any, file: str) -> list[str]:
         raise DataFormatError(
             f"the id {values[bad[0]]!r} in column {column.name!r} is a floating-point number, "
             "which does not tell large ids apart",
-            file=file,
-            line=int(bad[0]) + 2,
+            **place_of(file, int(bad[0])),
             remedy="Store ids as integers or text",
         )
     return [str(one) for one in values.astype(np.int64).tolist()]
@@ -44,10 +43,11 @@ def check_ids(column: Any, file: str) -> list[str]:
     first: dict[str, int] = {}
     for row, one in enumerate(ids):
         if one in first:
+            place = place_of(file, row)
             raise DataFormatError(
-                f"item {one!r} occurs twice (first in line {first[one] + 2})",
-                file=file,
-                line=row + 2,
+                f"item {one!r} occurs twice (first in "
+                f"{place_words(file, first[one], place['file'])})",
+                **place,
                 remedy=f"Values of {column.name!r} must identify a row",
             )
         first[one] = row

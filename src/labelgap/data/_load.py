@@ -149,7 +149,11 @@ def _conform(info: DatasetInfo, dataset: Dataset) -> Dataset:
     Y = dataset.Y
     if Y.names is None and info.label_names is not None:
         Y = Y.with_names(info.label_names)
-    return replace(dataset, name=info.name, X=_matrix(dataset.X, info), Y=Y)
+    features = dataset.feature_names
+    if features is None and info.feature_names is not None:
+        features = np.array(info.feature_names, dtype=object)
+    X = _matrix(dataset.X, info)
+    return replace(dataset, name=info.name, X=X, Y=Y, feature_names=features)
 
 
 def _matrix(X: Any, info: DatasetInfo) -> Any:
@@ -162,6 +166,8 @@ def _matrix(X: Any, info: DatasetInfo) -> Any:
 def _fingerprint(info: DatasetInfo) -> str:
     """Changes whenever the registry promises other data."""
     promised = (info.shape, info.split, info.layout, info.dtype, info.label_names, info.sources)
+    if info.feature_names is not None:
+        promised = (*promised, info.feature_names)  # type: ignore[assignment]
     return hashlib.sha256(repr(promised).encode()).hexdigest()
 
 

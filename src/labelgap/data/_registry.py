@@ -55,7 +55,8 @@ class DatasetInfo:
     """What is known about a data set without loading it.
 
     `shape` counts rows, features and labels; `split` the rows of the official training and test
-    part; `cardinality` is the mean number of labels per row.
+    part; `cardinality` is the mean number of labels per row. Names are those that sources without
+    names get.
     """
 
     name: str
@@ -71,6 +72,7 @@ class DatasetInfo:
     note: str
     label_names: tuple[str, ...] | None
     sources: tuple[Source, ...]
+    feature_names: tuple[str, ...] | None = None
 
     @property
     def fetchable(self) -> bool:
@@ -119,7 +121,9 @@ def _table() -> dict[str, DatasetInfo]:
 
 def _info(name: str, entry: dict[str, Any], archives: dict[str, Archive]) -> DatasetInfo:
     sources = tuple(_source(source, archives) for source in entry.pop("source"))
-    labels = entry.pop("label_names", None)
+    names = _names(entry.pop("names", None)) | entry
+    for key in ("label_names", "feature_names"):
+        entry.pop(key, None)
     split = entry.pop("split", None)
     return DatasetInfo(
         name=name,
@@ -128,10 +132,23 @@ def _info(name: str, entry: dict[str, Any], archives: dict[str, Archive]) -> Dat
         dtype=entry.pop("dtype", "float64"),
         views=entry.pop("views", None),
         note=entry.pop("note", ""),
-        label_names=None if labels is None else tuple(labels),
+        label_names=_tuple(names.get("label_names")),
+        feature_names=_tuple(names.get("feature_names")),
         sources=sources,
         **entry,
     )
+
+
+def _names(file: str | None) -> dict[str, Any]:
+    """Names that are too many for the entry itself."""
+    if file is None:
+        return {}
+    path = resources.files("labelgap.data") / "registry" / file
+    return tomllib.loads(path.read_text(encoding="utf-8"))
+
+
+def _tuple(names: list[str] | None) -> tuple[str, ...] | None:
+    return None if names is None else tuple(names)
 
 
 def _source(entry: dict[str, Any], archives: dict[str, Archive]) -> Source:

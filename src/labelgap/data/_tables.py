@@ -14,6 +14,7 @@ from labelgap.data._dataset import Dataset
 from labelgap.data._errors import DataFormatError
 from labelgap.data._frames import read_frame
 from labelgap.data._ids import check_ids, ids_as_text
+from labelgap.data._places import place_of, place_of_names
 from labelgap.labels import Labels
 
 
@@ -95,8 +96,7 @@ def _require_columns(frame: Any, file: str, names: Any) -> None:
         if name not in frame.columns:
             raise DataFormatError(
                 f"there is no column {name!r}",
-                file=file,
-                line=1,
+                **place_of_names(file),
                 remedy=f"The columns are {', '.join(map(str, frame.columns[:20]))}",
             )
 
@@ -109,21 +109,29 @@ def _wide_labels(frame: Any, file: str, label_columns: Sequence[str], unstated) 
         )
     _require_columns(frame, file, label_columns)
     for name in label_columns:
-        _refuse_words_as_labels(frame[name], file)
+        _refuse_other_values(frame[name], file)
     return Labels.from_frame(frame[list(label_columns)], zeros=unstated)
 
 
-def _refuse_words_as_labels(column: Any, file: str) -> None:
+def _refuse_other_values(column: Any, file: str) -> None:
     """A column with a word in it is text throughout: what is wrong is the word, not its ones."""
     if column.dtype.kind in "biuf":
-        return
-    row = _first_word(column)
-    if row is None or not isinstance(column.iloc[row], str) or _is_number(column.iloc[row]):
+        numbers = column.to_numpy(dtype=np.float64, na_value=np.nan)
+        wrong = np.flatnonzero(~np.isnan(numbers) & (numbers != 0) & (numbers != 1))
+        row = int(wrong[0]) if wrong.size else None
+        shown = None if row is None else f"{numbers[row]:g}"
+    else:
+        row = _first_word(column)
+        if row is not None and (
+            not isinstance(column.iloc[row], str) or _is_number(column.iloc[row])
+        ):
+            return
+        shown = None if row is None else repr(column.iloc[row])
+    if row is None:
         return
     raise DataFormatError(
-        f"column {column.name!r} holds {column.iloc[row]!r}, which is no label",
-        file=file,
-        line=row + 2,
+        f"column {column.name!r} holds {shown}, which is no label",
+        **place_of(file, row),
         remedy="Write 1, 0 or an empty cell for unknown",
     )
 
@@ -140,12 +148,13 @@ def _long_labels(frame, file, label_table, item, label, value, unstated) -> Labe
     if strangers:
         raise DataFormatError(
             f"item {named[strangers[0]]!r} is not in {file}",
-            file=pairs_file,
-            line=strangers[0] + 2,
+            **place_of(pairs_file, strangers[0]),
             remedy="Remove the line or add the item"
             + (f" ({len(strangers):,} lines are like that)" if len(strangers) > 1 else ""),
         )
     _refuse_empty_labels(pairs[label], pairs_file)
+    if value is not None:
+        _refuse_other_values(pairs[value], pairs_file)
     return Labels.from_long(
         np.array([position[one] for one in named], dtype=np.int64),
         pairs[label].to_numpy(),
@@ -160,8 +169,7 @@ def _refuse_empty_labels(column: Any, file: str) -> None:
     if empty.size:
         raise DataFormatError(
             f"the label in column {column.name!r} is empty",
-            file=file,
-            line=int(empty[0]) + 2,
+            **place_of(file, int(empty[0])),
             remedy="Remove the line or name the label",
         )
 
@@ -174,8 +182,7 @@ def _numbers(frame: Any, file: str, columns: list) -> np.ndarray:
             example = "nothing" if row is None else repr(column.iloc[row])
             raise DataFormatError(
                 f"column {name!r} holds {example}, not numbers",
-                file=file,
-                line=None if row is None else row + 2,
+                **({"file": file} if row is None else place_of(file, row)),
                 remedy=f"Pass drop=[{name!r}], text={name!r} for TF-IDF, or encode it first",
             )
     return frame[columns].to_numpy(dtype=np.float64, na_value=np.nan)

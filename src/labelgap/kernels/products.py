@@ -81,7 +81,9 @@ def linear_part(features: Features, weights: np.ndarray) -> np.ndarray:
 
 def with_intercept(product: np.ndarray, summands: np.ndarray) -> np.ndarray:
     """X' G with the column sums of G below it: the same product with a column of ones in X."""
-    return np.vstack([product, summands.sum(axis=0)])
+    xp = array_namespace(product)
+    sums = xp.sum(summands, axis=0)[None, :]
+    return np.vstack([product, sums]) if xp is np else xp.concat([product, sums], axis=0)
 
 
 @njit(cache=True, parallel=True, fastmath={"contract"})

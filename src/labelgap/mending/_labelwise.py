@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any, Self
 
 import numpy as np
 from scipy import sparse
+from scipy.special import expit
 from sklearn.base import clone, is_regressor
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.linear_model import LogisticRegression
@@ -14,12 +15,19 @@ from sklearn.linear_model import LogisticRegression
 from labelgap.labels import Labels, State
 from labelgap.mending._completers import Completer
 from labelgap.yardsticks._label_prior import observed_frequency
-from labelgap.yardsticks._per_label import ConstantLabel, readable_by_workers
+from labelgap.yardsticks._per_label import ConstantLabel, known_entries, readable_by_workers
+from labelgap.yardsticks._together import (
+    are_fitted_together,
+    check_device,
+    fit_together,
+    scores_together,
+)
 
 __all__ = ["LabelwiseCompleter"]
 
 # a code nearer to zero than this is left out, which keeps the codes of rare labels sparse
 _SMALLEST_CODE = 0.05
+_BLOCK_CELLS = 2**22
 
 
 class LabelwiseCompleter(Completer):
@@ -32,32 +40,81 @@ class LabelwiseCompleter(Completer):
     Parameters
     ----------
     estimator : classifier or regressor, optional
-        By default ``LogisticRegression(solver="liblinear")``. Should be at least as strong as the
+        By default ``LogisticRegression()``. Should be at least as strong as the
         classifier that learns from the completed labels. Of a regressor the prediction is the
         chance, cut off at 0 and 1; a classifier without ``predict_proba`` is calibrated by
         :class:`sklearn.calibration.CalibratedClassifierCV`.
+    device : str, optional
+        Device of torch for logistic regressions that are fitted together, as in
+        :class:`labelgap.BinaryRelevance`.
     """
 
-    def __init__(self, estimator: Any = None) -> None:
+    def __init__(self, estimator: Any = None, *, device: str | None = None) -> None:
         self.estimator = estimator
+        self.device = device
 
-    def fit(self, X: Any, labels: Labels, wanted: np.ndarray | None = None) -> Self:
+    def fit(
+        self,
+        X: Any,
+        labels: Labels,
+        wanted: np.ndarray | None = None,
+        *,
+        start: Sequence[Any] | None = None,
+    ) -> Self:
+        """Learn from rows of features and their labels.
+
+        ``start`` are models of the wanted labels without the other labels, if there are any: fits
+        that are made together begin with them.
+        """
         self.frequency_ = observed_frequency(labels)
         joined = self._joined(X, labels)
-        self.models_: dict[int, Any] = {}
-        for label in range(labels.n_labels) if wanted is None else wanted:
+        asked = np.arange(labels.n_labels) if wanted is None else np.asarray(wanted)
+        template = probabilistic(self.estimator)
+        check_device(template, self.device)
+        if are_fitted_together(template):
+            self.models_: dict[int, Any] = self._together(template, joined, labels, asked, start)
+            return self
+        self.models_ = {}
+        for label in asked.tolist():
             rows, values = labels.column(label)
-            self.models_[int(label)] = self._one(joined, rows, values.astype(np.intp), label)
+            self.models_[label] = self._one(joined, rows, values.astype(np.intp), label)
         return self
 
     def columns(self, X: Any, labels: Labels) -> Iterator[np.ndarray]:
         joined = self._joined(X, labels)
+        if are_fitted_together(probabilistic(self.estimator)):
+            # they were kept from using their own codes
+            yield from chances_together(list(self.models_.values()), joined)
+            return
         for label, model in self.models_.items():
             if isinstance(model, ConstantLabel):
                 yield np.full(X.shape[0], model.probability)
-                continue
-            blind = without_column(joined, X.shape[1] + label)
-            yield chances_of(model, blind)
+            else:
+                yield chances_of(model, without_column(joined, X.shape[1] + label))
+
+    def _together(
+        self,
+        template: Any,
+        joined: Any,
+        labels: Labels,
+        asked: np.ndarray,
+        start: Sequence[Any] | None,
+    ) -> dict[int, Any]:
+        n_known, n_relevant = labels.n_observed(axis=0, ambiguous=True), labels.n_positives(axis=0)
+        can_learn = (n_relevant[asked] > 0) & (n_relevant[asked] < n_known[asked])
+        learnable = asked[can_learn]
+        begun = (
+            None
+            if start is None
+            else [start[place] for place in np.flatnonzero(can_learn).tolist()]
+        )
+        models: dict[int, Any] = {
+            int(label): ConstantLabel(float(self.frequency_[label])) for label in asked
+        }
+        own = joined.shape[1] - labels.n_labels + learnable
+        entries = (known_entries(labels, label) for label in learnable.tolist())
+        fitted = fit_together(template, joined, entries, own=own, start=begun, device=self.device)
+        return models | dict(zip(learnable.tolist(), fitted, strict=True))
 
     def _one(self, joined: Any, rows: np.ndarray, values: np.ndarray, label: int) -> Any:
         if values.size == 0 or values.min() == values.max():
@@ -79,7 +136,7 @@ class LabelwiseCompleter(Completer):
 def probabilistic(estimator: Any) -> Any:
     """The estimator, or what makes probabilities of its margins."""
     if estimator is None:
-        return LogisticRegression(solver="liblinear")
+        return LogisticRegression()
     if is_regressor(estimator) or hasattr(estimator, "predict_proba"):
         return estimator
     return CalibratedClassifierCV(estimator, cv=3, ensemble=False)
@@ -90,6 +147,14 @@ def chances_of(model: Any, X: Any) -> np.ndarray:
     if is_regressor(model):
         return np.clip(np.ravel(model.predict(X)), 0.0, 1.0)
     return model.predict_proba(X)[:, 1]
+
+
+def chances_together(models: list, X: Any) -> Iterator[np.ndarray]:
+    """The same of many logistic regressions, block by block; some may be constant."""
+    most = max(1, _BLOCK_CELLS // max(X.shape[0], X.shape[1]))
+    for first in range(0, len(models), most):
+        scores = scores_together(models[first : first + most], X)
+        yield from expit(scores).T
 
 
 def label_codes(labels: Labels, frequency: np.ndarray) -> sparse.csr_array:

@@ -4,46 +4,40 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from numbers import Integral, Real
-from typing import Any, ClassVar, Literal, NamedTuple
+from typing import Any, ClassVar, Literal
 
 import numpy as np
-from scipy import sparse
 from scipy.special import expit
 from sklearn.base import clone, is_regressor
 from sklearn.linear_model import LogisticRegression
 from sklearn.utils import check_random_state, get_tags
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
-from sklearn.utils.parallel import Parallel, delayed
 
 from labelgap.estimator import LabelGapClassifier
-from labelgap.labels import Labels, State
+from labelgap.labels import Labels
 from labelgap.mending._completers import Completer, cross_fitted
+from labelgap.mending._filling import (
+    Completed,
+    measurable,
+    mended_label,
+    only_completed,
+    stacked,
+    with_gaps,
+)
 from labelgap.mending._labelwise import LabelwiseCompleter
 from labelgap.mending._neighbors import NeighborsCompleter
-from labelgap.mending._recording import recording_rate, relevant_though_unrecorded
-from labelgap.mending._soft_targets import SoftLabel, fit_soft, scores_of
+from labelgap.mending._recording import recording_rate, relevance_log_odds
+from labelgap.mending._soft_targets import SoftLabel, fit_labels, mean_log_odds, scores_of
 from labelgap.mending._thresholds import expected_f1_helps, expected_f1_threshold
 from labelgap.mending._trust import Plan, Trial, Verdict, chances_from, judge, set_aside
 from labelgap.yardsticks._calibration import fit_sigmoid
 from labelgap.yardsticks._label_prior import observed_frequency
-from labelgap.yardsticks._per_label import ConstantLabel, readable_by_workers
+from labelgap.yardsticks._per_label import ConstantLabel, known_entries, readable_by_workers
+from labelgap.yardsticks._together import check_device
 
 __all__ = ["Completed", "Mend"]
 
-_WORTH_KEEPING = 0.01
 _PLAIN = Plan(0.0, 1.0)
-_FEWEST_OF_EACH = 3
-
-
-class Completed(NamedTuple):
-    """What was filled in: chances (rows x labels, sparse) of entries that were not known.
-
-    Chances below 0.01 are not stored. ``weights`` says how much a completed entry of each label
-    counted, beside 1 for a known one.
-    """
-
-    chances: sparse.csr_array
-    weights: np.ndarray
 
 
 class Mend(LabelGapClassifier):
@@ -52,24 +46,30 @@ class Mend(LabelGapClassifier):
     A completer estimates, for every entry nobody looked at, the chance that it is relevant given
     the features of the row *and its other observed labels*. The classifier of a label is then
     trained on all rows: on those where the label is known, and on the others with these chances.
-    Whether that helps is tried first, on rows set aside, by the log-loss at their known entries;
-    where it does not, labels are left as they are, and the result is that of
-    :class:`labelgap.BinaryRelevance`.
+    Whether that helps is tried first, on rows set aside, by the order of their known entries and
+    by the log-loss of each label; where it does not, labels are left as they are, and the result is
+    that of :class:`labelgap.BinaryRelevance`. Where it does, the prediction is the mean of what was
+    learned with completion and without.
 
     Zeros that may mean "nobody looked" (``zeros="ambiguous"``, or labels that say so): with c the
     chance that a relevant label is recorded and g that it is recorded in this row,
     P(relevant | not recorded) = (1 - c) / c * g / (1 - g). Predictions are then those of relevance,
-    not of being recorded.
+    not of being recorded, for all labels, mended or not.
 
     Parameters
     ----------
     classifier : classifier or regressor, optional
-        Any single-label one of scikit-learn; by default ``LogisticRegression(solver="liblinear")``.
+        Any single-label one of scikit-learn; by default ``LogisticRegression()``, which is fitted
+        for all labels together (see :class:`labelgap.BinaryRelevance`).
     completer : Completer or sequence of them, optional
         Where there are several, the trials choose. By default a :class:`LabelwiseCompleter` of the
         classifier itself and a :class:`NeighborsCompleter`.
     weights : sequence of float
         What a completed entry may count, beside 1 for a known one; the best is kept.
+    hedge : bool
+        Whether mended labels are predicted by the mean of both probabilities (of both margins, or
+        both predictions of a regressor); otherwise by what was learned from the completed labels
+        alone.
     recorded : float or "estimate"
         Of ambiguous zeros: c. A number is taken as known, and all labels are completed; trials then
         choose among completers only. The estimate is the
@@ -80,12 +80,15 @@ class Mend(LabelGapClassifier):
         What a zero of a plain array means.
     threshold : {"auto", "half", "expected f1"}
         Where ``predict`` decides: at 0.5, or per label where the F1 score that the probabilities
-        themselves promise on the training rows is largest. "auto" does the latter for labels that
-        were mended, where the trials say that it raises F1 at recorded entries or zeros are
-        ambiguous, and the former for all others.
+        themselves promise on the training rows is largest. "auto" does the latter where zeros are
+        ambiguous, and for labels that were mended if the trials say that it raises F1 at recorded
+        entries; and the former for all others.
     trial_rows, trial_labels : int
         At most so many rows and labels take part in the trials.
     n_jobs : int, optional
+        Processes, for classifiers that are not fitted together.
+    device : str, optional
+        Device of torch ("cuda", "cpu"), for classifiers that are, and the default completer.
     random_state : int, RandomState or None
         Of the rows that are set aside.
 
@@ -93,6 +96,9 @@ class Mend(LabelGapClassifier):
     ----------
     estimators_ : list
         The classifier of each label.
+    unmended_ : dict
+        By label, the classifier that was trained without completion, of mended labels when
+        ``hedge``.
     verdict_ : Verdict or None
         What the trials said; None when there was nothing to complete or nothing to try.
     completed_ : Completed
@@ -107,12 +113,14 @@ class Mend(LabelGapClassifier):
         "classifier": [HasMethods(["fit", "predict"]), None],
         "completer": [Completer, list, tuple, None],
         "weights": ["array-like"],
+        "hedge": ["boolean"],
         "recorded": [Interval(Real, 0, 1, closed="neither"), StrOptions({"estimate"})],
         "zeros": [StrOptions({"irrelevant", "ambiguous"})],
         "threshold": [StrOptions({"auto", "half", "expected f1"})],
         "trial_rows": [Interval(Integral, 10, None, closed="left")],
         "trial_labels": [Interval(Integral, 1, None, closed="left")],
         "n_jobs": [Integral, None],
+        "device": [str, None],
         "random_state": ["random_state"],
     }
 
@@ -121,24 +129,28 @@ class Mend(LabelGapClassifier):
         classifier: Any = None,
         completer: Completer | Sequence[Completer] | None = None,
         *,
-        weights: Sequence[float] = (0.3, 1.0),
+        weights: Sequence[float] = (1.0,),
+        hedge: bool = True,
         recorded: float | Literal["estimate"] = "estimate",
         zeros: Literal["irrelevant", "ambiguous"] = "irrelevant",
         threshold: Literal["auto", "half", "expected f1"] = "auto",
         trial_rows: int = 4000,
         trial_labels: int = 30,
         n_jobs: int | None = None,
+        device: str | None = None,
         random_state: Any = 0,
     ) -> None:
         self.classifier = classifier
         self.completer = completer
         self.weights = weights
+        self.hedge = hedge
         self.recorded = recorded
         self.zeros = zeros
         self.threshold = threshold
         self.trial_rows = trial_rows
         self.trial_labels = trial_labels
         self.n_jobs = n_jobs
+        self.device = device
         self.random_state = random_state
 
     @property
@@ -149,12 +161,13 @@ class Mend(LabelGapClassifier):
 
     def _fit(self, X: Any, labels: Labels) -> None:
         X = readable_by_workers(X)
+        check_device(self._template(), self.device)
         self._rng = np.random.default_rng(check_random_state(self.random_state).randint(2**31 - 1))
         self.verdict_: Verdict | None = None
         self._sigmoid: tuple[float, float] | None = None
-        self._f1_helps = False
+        self._f1_helps, self._rate = False, 1.0
         plan, used_for = _PLAIN, np.zeros(labels.n_labels, dtype=bool)
-        wanted = _with_gaps(labels)
+        wanted = with_gaps(labels)
         self._candidates = self._completers()
         is_given = labels.ambiguous and self.recorded != "estimate"
         if wanted.size and is_given and len(self._candidates) == 1:
@@ -164,58 +177,78 @@ class Mend(LabelGapClassifier):
             plan, used_for = self.verdict_.plan, self.verdict_.used_for
         if is_given:
             used_for = np.ones(labels.n_labels, dtype=bool)
-        self.recorded_ = plan.recorded
+        self.recorded_ = plan.recorded if plan.weight else self._rate
         mended = wanted[used_for[wanted]]
-        soft = self._soft_labels(X, labels, mended, plan)
-        self.estimators_, pieces = self._train(X, labels, soft)
-        weights = np.zeros(labels.n_labels)
-        weights[mended] = plan.weight
-        self.completed_ = Completed(_stack(pieces, labels.shape), weights)
+        self._train(X, labels, mended, plan)
         if not self._gives_probabilities() and self._sigmoid is None:
             self._sigmoid = self._held_out_sigmoid(X, labels)
-        useful = labels.ambiguous or self._f1_helps
-        self.thresholds_ = self._choose_thresholds(X, mended if useful else mended[:0])
+        if labels.ambiguous:
+            self.thresholds_ = self._choose_thresholds(X, wanted)
+        else:
+            self.thresholds_ = self._choose_thresholds(X, mended if self._f1_helps else mended[:0])
 
-    def _soft_labels(
-        self, X: Any, labels: Labels, mended: np.ndarray, plan: Plan
-    ) -> Iterator[tuple[int, SoftLabel]]:
-        """Every label with its completion, or as it is."""
-        columns: Iterator[np.ndarray] = iter(())
+    def _train(self, X: Any, labels: Labels, mended: np.ndarray, plan: Plan) -> None:
+        """First without completion, which is where the fits with completion start from."""
+        weights = np.zeros(labels.n_labels)
+        weights[mended] = plan.weight
+        plain = np.arange(labels.n_labels) if self.hedge else np.flatnonzero(weights == 0)
+        found = dict(zip(plain.tolist(), self._learn_plain(X, labels, plain), strict=True))
+        self.unmended_ = {label: found[label] for label in mended.tolist()} if self.hedge else {}
+        pieces: list[tuple[int, SoftLabel]] = []
+
+        def filled() -> Iterator[SoftLabel]:
+            start = list(self.unmended_.values()) or None
+            columns = self._columns(X, labels, mended, plan.completer, start)
+            for label, column in zip(mended.tolist(), columns, strict=True):
+                one = mended_label(labels, label, column, plan)
+                pieces.append((label, only_completed(one, labels, label)))
+                yield one
+
         if mended.size:
-            columns = self._columns(X, labels, mended, plan.completer)
-        completed = set(mended.tolist())
-        for label in range(labels.n_labels):
-            if label in completed:
-                yield label, _mended(labels, label, next(columns), plan)
-            else:
-                rows, values = labels.column(label)
-                yield label, SoftLabel(rows, values.astype(float), np.ones(rows.size))
+            frequency = observed_frequency(labels)[mended]
+            start = list(self.unmended_.values()) or None
+            models = self._learn(X, filled(), frequency, start)
+            found |= dict(zip(mended.tolist(), models, strict=True))
+        self.estimators_ = [found[label] for label in range(labels.n_labels)]
+        self.completed_ = Completed(stacked(pieces, labels.shape), weights)
 
     def _columns(
-        self, X: Any, labels: Labels, wanted: np.ndarray, which: int
+        self,
+        X: Any,
+        labels: Labels,
+        wanted: np.ndarray,
+        which: int,
+        start: list | None = None,
     ) -> Iterator[np.ndarray]:
         """Chances of all rows. An ambiguous zero teaches, so that its row must be left out."""
         completer = clone(self._candidates[which])
+        options = {"start": start} if isinstance(completer, LabelwiseCompleter) else {}
         if not labels.ambiguous:
-            return completer.fit(X, labels, wanted).columns(X, labels)
+            return completer.fit(X, labels, wanted, **options).columns(X, labels)
         order = self._rng.permutation(labels.n_rows)
         folds = [np.sort(part) for part in np.array_split(order, min(3, labels.n_rows))]
-        return cross_fitted(completer, X, labels, wanted, folds)
+        return cross_fitted(completer, X, labels, wanted, folds, **options)
 
-    def _train(
-        self, X: Any, labels: Labels, soft: Iterator[tuple[int, SoftLabel]]
-    ) -> tuple[list, list]:
-        template, frequency = self._template(), observed_frequency(labels)
-        pieces: list[tuple[int, SoftLabel]] = []
+    def _learn_plain(self, X: Any, labels: Labels, some: np.ndarray) -> list:
+        known = (SoftLabel(*known_entries(labels, label)) for label in some.tolist())
+        return self._learn(X, known, observed_frequency(labels)[some])
 
-        def tasks() -> Iterator:
-            for label, one in soft:
-                n_known = labels.column(label)[0].size
-                if one.rows.size > n_known or (one.weights < 1).any() or labels.ambiguous:
-                    pieces.append((label, _only_completed(one, labels, label)))
-                yield delayed(_fit_one)(template, X, one, float(frequency[label]))
-
-        return list(Parallel(n_jobs=self.n_jobs)(tasks())), pieces
+    def _learn(
+        self,
+        X: Any,
+        soft: Iterator[SoftLabel],
+        frequency: np.ndarray,
+        start: list | None = None,
+    ) -> list:
+        return fit_labels(
+            self._template(),
+            X,
+            soft,
+            frequency,
+            start=start,
+            n_jobs=self.n_jobs,
+            device=self.device,
+        )
 
     # -- trials -------------------------------------------------------------------------------
 
@@ -224,19 +257,24 @@ class Mend(LabelGapClassifier):
         rng = self._rng
         rows = np.sort(rng.permutation(labels.n_rows)[: self.trial_rows])
         learn, aside = (rows[part] for part in set_aside(rows.size, 0.25, rng))
-        some = _measurable(labels[learn], labels[aside], wanted)
+        some = measurable(labels[learn], labels[aside], wanted)
         some = np.sort(rng.permutation(some)[: self.trial_labels])
         if not some.size:
             return self._untried(labels, some)
         part = labels[learn]
-        columns: list[np.ndarray] = [np.zeros(learn.size)] * some.size
+        begun = self._learn_plain(X[learn], part, some)
+        plain = self._trial(X, labels[aside], aside, some, begun, _PLAIN)
         trials = []
         if not labels.ambiguous or self.recorded == "estimate":
-            trials.append(self._trial(X, labels, learn, aside, some, columns, _PLAIN))
-        for which in range(len(self._candidates)):
-            columns = list(self._columns(X[learn], part, some, which))
-            for plan in self._plans(part, some, columns, which):
-                trials.append(self._trial(X, labels, learn, aside, some, columns, plan))
+            trials.append(plain)
+        choices = range(len(self._candidates))
+        every = [list(self._columns(X[learn], part, some, one, begun)) for one in choices]
+        self._rate = self._estimated_rate(plain, part, some, every)
+        for which, columns in enumerate(every):
+            for plan in self._plans(labels, which):
+                models = self._learn_filled(X[learn], part, some, columns, plan, begun)
+                trial = self._trial(X, labels[aside], aside, some, models, plan)
+                trials.append(self._hedged(plain, trial) if self.hedge else trial)
         verdict = judge(trials, some, labels.n_labels, are_logits=self._scores_are_logits())
         best = next(trial for trial in trials if trial.plan == verdict.plan)
         if not self._gives_probabilities():
@@ -250,57 +288,90 @@ class Mend(LabelGapClassifier):
         given = labels.ambiguous and self.recorded != "estimate"
         plan = Plan(1.0, float(self.recorded)) if given else _PLAIN
         empty, nothing = np.empty(0), np.zeros(labels.n_labels, dtype=bool)
-        return Verdict(plan, nothing, {}, some, empty, empty)
+        return Verdict(plan, nothing, {}, {}, some, empty, empty)
 
-    def _plans(
-        self, labels: Labels, some: np.ndarray, columns: list[np.ndarray], which: int
-    ) -> list[Plan]:
+    def _plans(self, labels: Labels, which: int) -> list[Plan]:
         if not labels.ambiguous:
             return [Plan(float(weight), 1.0, which) for weight in self.weights]
         if self.recorded != "estimate":
             return [Plan(1.0, float(self.recorded), which)]
-        rates = []
-        for label, column in zip(some, columns, strict=True):
-            rows, values = labels.column(label)
-            rates.append(recording_rate(column[rows], values))
-        rate = max(rates)
+        rate = self._rate
         return [Plan(1.0, c, which) for c in (rate, (1 + rate) / 2) if 0 < c < 1]
+
+    def _estimated_rate(
+        self, plain: Trial, part: Labels, some: np.ndarray, every: list[list[np.ndarray]]
+    ) -> float:
+        """The largest that the classifier on rows set aside, or a completer, is evidence of."""
+        if not part.ambiguous or self.recorded != "estimate":
+            return 1.0
+        rates = map(recording_rate, plain.scores, plain.values)
+        rate = max(rates)
+        for columns in every:
+            for label, column in zip(some, columns, strict=True):
+                rows, values = part.column(int(label))
+                rate = max(rate, recording_rate(column[rows], values))
+        return rate if 0 < rate < 1 else 1.0
+
+    def _learn_filled(
+        self,
+        X: Any,
+        part: Labels,
+        some: np.ndarray,
+        columns: list[np.ndarray],
+        plan: Plan,
+        start: list | None,
+    ) -> list:
+        pairs = zip(some.tolist(), columns, strict=True)
+        soft = (mended_label(part, label, column, plan) for label, column in pairs)
+        return self._learn(X, soft, observed_frequency(part)[some], start)
 
     def _trial(
         self,
         X: Any,
-        labels: Labels,
-        learn: np.ndarray,
+        held: Labels,
         aside: np.ndarray,
         some: np.ndarray,
-        columns: list[np.ndarray],
+        models: list,
         plan: Plan,
     ) -> Trial:
-        part, held = labels[learn], labels[aside]
-        frequency = observed_frequency(part)
+        """What models of some labels say of the recorded entries of rows set aside."""
         scores, values = [], []
-        for label, column in zip(some, columns, strict=True):
-            one = _mended(part, label, column, plan)
-            model = _fit_one(self._template(), X[learn], one, float(frequency[label]))
+        for label, model in zip(some.tolist(), models, strict=True):
             rows, known = held.column(label)
             scores.append(scores_of(model, X[aside[rows]]))
             values.append(known)
         return Trial(plan, scores, values)
 
+    def _hedged(self, plain: Trial, trial: Trial) -> Trial:
+        hedged = []
+        for before, after in zip(plain.scores, trial.scores, strict=True):
+            if self._scores_are_logits():
+                relevance = relevance_log_odds(before, trial.plan.recorded)
+                hedged.append(mean_log_odds(relevance, after))
+            else:
+                hedged.append((before + after) / 2)
+        return trial._replace(scores=hedged)
+
     # -- prediction ---------------------------------------------------------------------------
 
     def _decision_function(self, X: Any) -> np.ndarray:
         scores = np.column_stack([scores_of(one, X) for one in self.estimators_])
-        if self._sigmoid is None:
-            return scores
-        slope, offset = self._sigmoid
-        fixed = [isinstance(one, ConstantLabel) for one in self.estimators_]
-        return np.where(fixed, scores, slope * scores + offset)
+        if self._sigmoid is not None:
+            slope, offset = self._sigmoid
+            fixed = [isinstance(one, ConstantLabel) for one in self.estimators_]
+            for label, model in self.unmended_.items():
+                scores[:, label] = (scores_of(model, X) + scores[:, label]) / 2
+            scores = np.where(fixed, scores, slope * scores + offset)
+            return relevance_log_odds(scores, self.recorded_)
+        unmended = np.flatnonzero(self.completed_.weights == 0)
+        scores[:, unmended] = relevance_log_odds(scores[:, unmended], self.recorded_)
+        for label, model in self.unmended_.items():
+            before = relevance_log_odds(scores_of(model, X), self.recorded_)
+            scores[:, label] = mean_log_odds(before, scores[:, label])
+        return scores
 
     def _predict_proba(self, X: Any) -> np.ndarray:
-        if self._sigmoid is not None or self._scores_are_logits():
-            return expit(self._decision_function(X))
-        return np.column_stack([one.predict_proba(X)[:, 1] for one in self.estimators_])
+        return expit(self._decision_function(X))
 
     def predict(self, X: Any) -> np.ndarray:
         """Labels of 0 and 1, of shape (n_rows, n_labels); classes for a vector target."""
@@ -312,12 +383,13 @@ class Mend(LabelGapClassifier):
 
     def _template(self) -> Any:
         if self.classifier is None:
-            return LogisticRegression(solver="liblinear")
+            return LogisticRegression()
         return self.classifier
 
     def _completers(self) -> list[Completer]:
         if self.completer is None:
-            return [LabelwiseCompleter(clone(self._template())), NeighborsCompleter()]
+            per_label = LabelwiseCompleter(clone(self._template()), device=self.device)
+            return [per_label, NeighborsCompleter()]
         if isinstance(self.completer, Completer):
             return [self.completer]
         for place, one in enumerate(self.completer):
@@ -335,22 +407,17 @@ class Mend(LabelGapClassifier):
 
     def _scores_are_logits(self) -> bool:
         """Whether the sigmoid of a score is the probability."""
-        template = self._template()
-        if is_regressor(template) or not hasattr(template, "predict_proba"):
-            return False
-        return isinstance(template, LogisticRegression) or not hasattr(
-            template, "decision_function"
-        )
+        return self._gives_probabilities() and not is_regressor(self._template())
 
     def _held_out_sigmoid(self, X: Any, labels: Labels) -> tuple[float, float]:
         """For margins of complete labels: from a quarter of the rows, set aside."""
         learn, aside = set_aside(labels.n_rows, 0.25, self._rng)
         everything = np.arange(labels.n_labels)
-        some = _measurable(labels[learn], labels[aside], everything)[: self.trial_labels]
+        some = measurable(labels[learn], labels[aside], everything)[: self.trial_labels]
         if not some.size:
             return 1.0, 0.0
-        columns = [np.zeros(learn.size)] * some.size
-        trial = self._trial(X, labels, learn, aside, some, columns, _PLAIN)
+        models = self._learn_plain(X[learn], labels[learn], some)
+        trial = self._trial(X, labels[aside], aside, some, models, _PLAIN)
         return fit_sigmoid(np.concatenate(trial.scores), np.concatenate(trial.values))
 
     def _choose_thresholds(self, X: Any, mended: np.ndarray) -> np.ndarray:
@@ -368,60 +435,3 @@ class Mend(LabelGapClassifier):
         tags.input_tags.sparse = accepted.sparse
         tags.input_tags.allow_nan = accepted.allow_nan
         return tags
-
-
-def _with_gaps(labels: Labels) -> np.ndarray:
-    """Labels with something to complete and something to complete it from."""
-    n_known = labels.n_observed(axis=0, ambiguous=False)
-    return np.flatnonzero((n_known < labels.n_rows) & (labels.n_positives(axis=0) > 0))
-
-
-def _measurable(learn: Labels, aside: Labels, wanted: np.ndarray) -> np.ndarray:
-    """Labels with a few ones and zeros on both sides."""
-    enough = np.ones(wanted.size, dtype=bool)
-    for part in (learn, aside):
-        ones = part.n_positives(axis=0)[wanted]
-        zeros = part.n_observed(axis=0, ambiguous=True)[wanted] - ones
-        enough &= (ones >= _FEWEST_OF_EACH) & (zeros >= _FEWEST_OF_EACH)
-    return wanted[enough]
-
-
-def _mended(labels: Labels, label: int, chances: np.ndarray, plan: Plan) -> SoftLabel:
-    """A label with the entries that are not known filled in, after those that are."""
-    if plan.weight == 0:
-        rows, values = labels.column(label)
-        return SoftLabel(rows, values.astype(float), np.ones(rows.size))
-    states = labels[:, [label]].states()[:, 0]
-    known = np.flatnonzero((states == State.RELEVANT) | (states == State.IRRELEVANT))
-    unknown = np.flatnonzero(states == State.UNKNOWN)
-    unsure = np.flatnonzero(states == State.AMBIGUOUS)
-    c, n_recorded = plan.recorded, int((states == State.RELEVANT).sum())
-    forgotten = relevant_though_unrecorded(chances[unsure], c, n_recorded)
-    filled = np.concatenate([np.minimum(chances[unknown] / c, 1.0), forgotten])
-    weights = np.concatenate(
-        [np.ones(known.size), np.full(unknown.size, plan.weight), np.ones(unsure.size)]
-    )
-    values = (states[known] == State.RELEVANT).astype(float)
-    rows = np.concatenate([known, unknown, unsure])
-    return SoftLabel(rows, np.concatenate([values, filled]), weights)
-
-
-def _only_completed(one: SoftLabel, labels: Labels, label: int) -> SoftLabel:
-    """The filled-in entries that are worth keeping."""
-    known = np.zeros(labels.n_rows, dtype=bool)
-    known[labels.column(label, ambiguous=False)[0]] = True
-    kept = ~known[one.rows] & (one.chances >= _WORTH_KEEPING)
-    return SoftLabel(one.rows[kept], one.chances[kept], one.weights[kept])
-
-
-def _stack(pieces: list[tuple[int, SoftLabel]], shape: tuple[int, int]) -> sparse.csr_array:
-    if not pieces:
-        return sparse.csr_array(shape)
-    rows = np.concatenate([one.rows for _, one in pieces])
-    columns = np.concatenate([np.full(one.rows.size, label) for label, one in pieces])
-    values = np.concatenate([one.chances for _, one in pieces])
-    return sparse.csr_array((values, (rows, columns)), shape=shape)
-
-
-def _fit_one(template: Any, X: Any, one: SoftLabel, frequency: float) -> Any:
-    return ConstantLabel(frequency) if one.is_constant else fit_soft(template, X, one)

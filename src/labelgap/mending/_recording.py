@@ -10,15 +10,17 @@ from __future__ import annotations
 
 import numpy as np
 from scipy.optimize import brentq
-from scipy.special import logit
+from scipy.special import expit, logit
 
 from labelgap.kernels.exposure import forgotten_probability
+from labelgap.yardsticks._label_prior import log_odds
 
-__all__ = ["recording_rate", "relevant_though_unrecorded"]
+__all__ = ["recording_rate", "relevance_log_odds", "relevant_though_unrecorded"]
 
 _FEWEST = 30
 _MARGIN = 1.64
 _NEVER = 1e-9
+_EXACT_TO = 0.8
 _FARTHEST = 30.0
 
 
@@ -40,6 +42,21 @@ def recording_rate(chances: np.ndarray, recorded: np.ndarray) -> float:
     return float(((centre - spread) / (1 + z**2 / n)).max())
 
 
+def relevance_log_odds(scores: np.ndarray, c: float) -> np.ndarray:
+    """Log-odds of relevance of those of being recorded.
+
+    P(relevant) = g / c up to 0.8; what is left of g, up to 1, is spread over the rest, since models
+    of g know nothing of its ceiling c. One increasing function serves all labels, so that their
+    order in a row stays what it was.
+    """
+    if c >= 1:
+        return scores
+    g = expit(scores)
+    kink = _EXACT_TO * c
+    above = _EXACT_TO + (1 - _EXACT_TO) * (g - kink) / (1 - kink)
+    return log_odds(np.where(g <= kink, g / c, above))
+
+
 def relevant_though_unrecorded(g: np.ndarray, c: float, n_recorded: int) -> np.ndarray:
     """P(relevant | not recorded) of the unrecorded entries of one label.
 
@@ -49,12 +66,12 @@ def relevant_though_unrecorded(g: np.ndarray, c: float, n_recorded: int) -> np.n
     """
     if c >= 1 or not g.size:
         return np.zeros_like(g)
-    log_odds = logit(np.clip(g / c, _NEVER, 1 - _NEVER))
+    relevance = logit(np.clip(g / c, _NEVER, 1 - _NEVER))
     wanted = min((1 - c) / c * n_recorded, (1 - 1e-6) * g.size)
 
     def excess(shift: float) -> float:
-        return float(forgotten_probability(log_odds + shift, c).sum()) - wanted
+        return float(forgotten_probability(relevance + shift, c).sum()) - wanted
 
     if excess(-_FARTHEST) > 0 or excess(_FARTHEST) < 0:
-        return forgotten_probability(log_odds, c)
-    return forgotten_probability(log_odds + brentq(excess, -_FARTHEST, _FARTHEST), c)
+        return forgotten_probability(relevance, c)
+    return forgotten_probability(relevance + brentq(excess, -_FARTHEST, _FARTHEST), c)

@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import count
 from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import sparse
+from scipy.special import log_expit
 from sklearn.base import clone, is_regressor
+from sklearn.linear_model import LogisticRegression
+from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import has_fit_parameter
 
-from labelgap.yardsticks._per_label import score_rows
+from labelgap.yardsticks._label_prior import log_odds
+from labelgap.yardsticks._per_label import ConstantLabel, probability_of_rows, score_rows
+from labelgap.yardsticks._together import are_fitted_together, fit_together
 
-__all__ = ["SoftLabel", "fit_soft", "scores_of"]
+__all__ = ["SoftLabel", "fit_labels", "fit_soft", "mean_log_odds", "scores_of"]
 
 # a chance that far from 0 or 1 counts as certain: one row in place of two
 _CERTAIN = 0.01
@@ -59,11 +66,67 @@ def fit_soft(estimator: Any, X: Any, label: SoftLabel) -> Any:
     return model.fit(_rows(X, rows, copies), np.repeat(values, copies))
 
 
+def fit_labels(
+    estimator: Any,
+    X: Any,
+    soft: Iterable[SoftLabel],
+    frequency: np.ndarray,
+    *,
+    start: Sequence[Any] | None = None,
+    n_jobs: int | None = None,
+    device: str | None = None,
+) -> list:
+    """A fitted estimator for every label, together where that is possible.
+
+    Labels of one value have a constant prediction, ``frequency``. ``start`` are models of the same
+    labels; fits that are made together begin with them.
+    """
+    if are_fitted_together(estimator):
+        return _all_together(estimator, X, soft, frequency, start, device)
+    return list(
+        Parallel(n_jobs=n_jobs)(
+            delayed(_fit_one)(estimator, X, one, float(frequency[place]))
+            for place, one in enumerate(soft)
+        )
+    )
+
+
+def _all_together(
+    estimator: Any,
+    X: Any,
+    soft: Iterable[SoftLabel],
+    frequency: np.ndarray,
+    start: Sequence[Any] | None,
+    device: str | None,
+) -> list:
+    models: list[Any] = [ConstantLabel(float(one)) for one in frequency]
+    learned: list[int] = []
+
+    def learnable() -> Iterator[SoftLabel]:
+        for place, one in enumerate(soft):
+            if not one.is_constant:
+                learned.append(place)
+                yield one
+
+    # read after the labels that they belong to
+    begun = None if start is None else (start[learned[place]] for place in count())
+    fitted = fit_together(estimator, X, learnable(), start=begun, device=device)
+    for place, model in zip(learned, fitted, strict=True):
+        models[place] = model
+    return models
+
+
+def _fit_one(estimator: Any, X: Any, one: SoftLabel, frequency: float) -> Any:
+    return ConstantLabel(frequency) if one.is_constant else fit_soft(estimator, X, one)
+
+
 def scores_of(model: Any, X: Any) -> np.ndarray:
-    """Decision values, predictions of a regressor, or log-odds."""
+    """Log-odds where there are probabilities, else margins or predictions of a regressor."""
     if is_regressor(model):
         return np.ravel(model.predict(X))
-    return np.ravel(score_rows(model, X))
+    if isinstance(model, LogisticRegression | ConstantLabel) or not hasattr(model, "predict_proba"):
+        return np.ravel(score_rows(model, X))
+    return log_odds(probability_of_rows(model, X))
 
 
 def _both_ways(label: SoftLabel) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -95,3 +158,9 @@ def _repeats(weights: np.ndarray) -> np.ndarray:
 def _rows(X: Any, rows: np.ndarray, copies: np.ndarray) -> Any:
     chosen = X[np.repeat(rows, copies)]
     return sparse.csr_array(chosen) if sparse.issparse(X) else chosen
+
+
+def mean_log_odds(first: np.ndarray, second: np.ndarray) -> np.ndarray:
+    """Log-odds of the mean of the two probabilities."""
+    relevant = np.logaddexp(log_expit(first), log_expit(second))
+    return relevant - np.logaddexp(log_expit(-first), log_expit(-second))

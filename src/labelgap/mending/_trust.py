@@ -1,9 +1,10 @@
 """How far a completion can be trusted: what it does to predictions of entries that are known.
 
 Some rows are set aside. On the others the classifier is trained as it is and on labels completed in
-several ways, and each is judged by its log-loss at the *recorded* entries of the rows that were set
-aside, which it sees the features of and nothing else. Where a relevant label is recorded with the
-chance c only, a classifier that predicts relevance predicts c times that for the record.
+several ways, and each is judged by its order and its log-loss at the *recorded* entries of the rows
+that were set aside, which it sees the features of and nothing else. Where a relevant label is
+recorded with the chance c only, a classifier that predicts relevance predicts c times that for the
+record.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.special import expit
+from sklearn.metrics import roc_auc_score
 
 from labelgap.yardsticks._calibration import fit_sigmoid
 
@@ -43,24 +45,32 @@ class Trial(NamedTuple):
 class Verdict(NamedTuple):
     """The plan that was best over all labels, the labels it is used for, and the evidence.
 
-    ``gain`` is the fall of the log-loss per recorded entry of each measured label, ``expected``
-    the same after shrinking towards what labels have in common; ``log_losses`` is the mean
-    log-loss of each plan.
+    ``areas`` are the areas under the ROC curve of each plan over all recorded entries, which chose;
+    ``log_losses`` are the mean log-losses. ``gain`` is the fall of the log-loss per recorded entry
+    of each measured label, ``expected`` the same after shrinking towards what labels have in
+    common.
     """
 
     plan: Plan
     used_for: np.ndarray
+    areas: dict[Plan, float]
     log_losses: dict[Plan, float]
     labels: np.ndarray
     gain: np.ndarray
     expected: np.ndarray
 
 
-def losses(trial: Trial, chances: Callable[[np.ndarray], np.ndarray]) -> list[np.ndarray]:
-    """Log-loss at every recorded entry, label by label."""
+def losses(trial: Trial, *, are_logits: bool) -> list[np.ndarray]:
+    """Log-loss at every recorded entry, label by label.
+
+    Log-odds are those of relevance; what a sigmoid makes of margins is a chance of being recorded.
+    """
+    chances, share = chances_from(trial, are_logits=are_logits), 1.0
+    if are_logits:
+        share = trial.plan.recorded
     found = []
     for scores, values in zip(trial.scores, trial.values, strict=True):
-        p = np.clip(trial.plan.recorded * chances(scores), 1e-6, 1 - 1e-6)
+        p = np.clip(share * chances(scores), 1e-6, 1 - 1e-6)
         found.append(-np.where(values == 1, np.log(p), np.log1p(-p)))
     return found
 
@@ -68,24 +78,33 @@ def losses(trial: Trial, chances: Callable[[np.ndarray], np.ndarray]) -> list[np
 def judge(trials: list[Trial], labels: np.ndarray, n_labels: int, *, are_logits: bool) -> Verdict:
     """The best plan over all labels together, and the labels that it should not be used for.
 
-    The first trial is that of the plain classifier. Gains of single labels are noisy: each is
+    The plan with the largest area under the ROC curve is the best: labels are ranked against each
+    other in the end, and a completion that makes probabilities cautious may lower the log-loss and
+    spoil the order. The first trial is that of the plain classifier. Whether a label is mended goes
+    by the log-loss. Gains of single labels are noisy: each is
     shrunk towards the mean gain by how much labels differ beyond their noise (empirical Bayes), and
     labels with an expected loss keep their gaps. Labels that were not measured go by the mean.
     """
-    measured = []
-    for trial in trials:
-        measured.append(losses(trial, chances_from(trial, are_logits=are_logits)))
+    measured = [losses(trial, are_logits=are_logits) for trial in trials]
     n_entries = max(1, sum(one.size for one in measured[0]))
     means = [sum(float(one.sum()) for one in found) / n_entries for found in measured]
     log_losses = {trial.plan: mean for trial, mean in zip(trials, means, strict=True)}
-    best = int(np.argmin(means))
+    areas = {trial.plan: _area(trial) for trial in trials}
+    best = max(range(len(trials)), key=lambda place: (areas[trials[place].plan], -means[place]))
     gains = [before - after for before, after in zip(measured[0], measured[best], strict=True)]
     gain = np.array([one.mean() if one.size else 0.0 for one in gains])
     noise = np.array([one.var() / one.size if one.size > 1 else np.inf for one in gains])
     expected, common = shrink(gain, noise)
     used_for = np.full(n_labels, best > 0 and common > 0)
     used_for[labels] = expected > 0 if best > 0 else False
-    return Verdict(trials[best].plan, used_for, log_losses, labels, gain, expected)
+    return Verdict(trials[best].plan, used_for, areas, log_losses, labels, gain, expected)
+
+
+def _area(trial: Trial) -> float:
+    values = np.concatenate(trial.values)
+    if values.min() == values.max():
+        return 0.5
+    return float(roc_auc_score(values, np.concatenate(trial.scores)))
 
 
 def shrink(values: np.ndarray, noise: np.ndarray) -> tuple[np.ndarray, float]:

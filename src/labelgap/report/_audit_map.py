@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from html import escape
-from math import log2
+
+import numpy as np
 
 from labelgap.audit import CooccurrenceMap
+from labelgap.audit._pairs import MOST_EXTREME, damped_log_lift
 
 _CELL, _LETTER, _MOST_LETTERS = 22, 7.0, 18
-_STRONGEST = 3.0
-_ADDED = 2.0
 
 
 def map_svg(pairs: CooccurrenceMap, n_items: int) -> str:
@@ -33,9 +33,11 @@ def map_svg(pairs: CooccurrenceMap, n_items: int) -> str:
             f'<text class="name" x="{left - 6}" y="{y + 4:g}" text-anchor="end">'
             f"{escape(name)}</text>"
         )
+    strength = damped_log_lift(np.array(pairs.counts), n_items)
     for i in range(len(names)):
         for j in range(len(names)):
-            parts.append(_cell(pairs, n_items, i, j, left + _CELL * j, top + _CELL * i))
+            place = (left + _CELL * j, top + _CELL * i)
+            parts.append(_cell(pairs, float(strength[i, j]), i, j, *place))
     return "".join([*parts, "</svg>"])
 
 
@@ -43,8 +45,11 @@ def strongest(
     pairs: CooccurrenceMap, n_items: int, most: int = 10
 ) -> list[tuple[str, str, int, float]]:
     """The pairs that differ most from independence, with counts and lift."""
+    if not pairs.labels:
+        return []
+    strength = np.abs(damped_log_lift(np.array(pairs.counts), n_items))
     found = [
-        (abs(_strength(pairs, n_items, i, j)), i, j)
+        (strength[i, j], i, j)
         for i in range(len(pairs.labels))
         for j in range(i + 1, len(pairs.labels))
     ]
@@ -64,29 +69,17 @@ def describe(pairs: CooccurrenceMap, n_items: int) -> str:
     return f"{len(pairs.labels)} labels. Farthest from chance: {'; '.join(said)}."
 
 
-def _strength(pairs: CooccurrenceMap, n_items: int, i: int, j: int) -> float:
-    """log2 of the lift, at most 3 either way, drawn towards 0 for pairs that chance could explain.
-
-    Two items are added to what was counted and to what independent labels would give.
-    """
-    counts = pairs.counts
-    expected = counts[i][i] * counts[j][j] / max(1, n_items)
-    lift = (counts[i][j] + _ADDED) / (expected + _ADDED)
-    return min(_STRONGEST, max(-_STRONGEST, log2(lift)))
-
-
-def _cell(pairs: CooccurrenceMap, n_items: int, i: int, j: int, x: int, y: int) -> str:
+def _cell(pairs: CooccurrenceMap, strength: float, i: int, j: int, x: int, y: int) -> str:
     size = _CELL - 2
     place = f'x="{x + 1}" y="{y + 1}" width="{size}" height="{size}" rx="2"'
     first, second, n = pairs.labels[i], pairs.labels[j], pairs.counts[i][j]
     if i == j:
         words = f"{first}: {n:,} items"
         return f'<rect class="self" {place}><title>{escape(words)}</title></rect>'
-    strength = _strength(pairs, n_items, i, j)
     kind = "often" if strength >= 0 else "seldom"
     words = f"{first} and {second}: {n:,} items, {pairs.lift[i][j]:.2f} times what chance gives"
     return (
-        f'<rect class="{kind}" {place} fill-opacity="{abs(strength) / _STRONGEST:.2f}">'
+        f'<rect class="{kind}" {place} fill-opacity="{abs(strength) / MOST_EXTREME:.2f}">'
         f"<title>{escape(words)}</title></rect>"
     )
 

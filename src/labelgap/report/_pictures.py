@@ -10,6 +10,8 @@ from typing import Any
 
 from labelgap._extras import require
 from labelgap.bench._statistics import Ranking
+from labelgap.plots._look import Intervals, draw_curve
+from labelgap.plots._ranking import Inks, draw_ranking, ranking_size
 from labelgap.report._svg import INK, LINE, MARKS, SERIES, SOFT, STYLES, drawing, raw_svg
 
 Curve = Mapping[Any, tuple[float, float, float]]
@@ -76,55 +78,12 @@ def critical_difference_picture(name: str, title: str, ranking: Ranking, main: s
 
 
 def _draw_ranking(ranking: Ranking, main: str) -> str:
-    methods, ranks = ranking.methods, ranking.mean_ranks
-    half = (len(methods) + 1) // 2
-    cliques = ranking.cliques()
-    deep = 0.9 + 0.26 * len(cliques)
-    margin = 0.55 + 0.082 * max(map(len, methods))
-    width = 4.6 + 2 * margin
+    width, height, side = ranking_size(ranking)
     with drawing() as pyplot:
-        figure, ax = pyplot.subplots(figsize=(width, 0.9 + 0.21 * len(cliques) + 0.29 * half))
-        low, high = 1, len(methods)
-        apart = 0.02 * (high - low)
-        ax.set(xlim=(low, high), ylim=(deep + 0.42 * half, -1.25))
-        ax.axis("off")
-        ax.plot([low, high], [0, 0], color=INK, linewidth=1.2)
-        for tick in range(low, high + 1):
-            ax.plot([tick, tick], [0, -0.16], color=INK, linewidth=1.2)
-            ax.text(tick, -0.27, str(tick), ha="center", va="bottom", fontsize=9.5, color=SOFT)
-        _difference_bar(ax, ranking, low)
-        for place, (method, rank) in enumerate(zip(methods, ranks, strict=True)):
-            left = place < half
-            y = deep + 0.42 * (place if left else len(methods) - 1 - place)
-            end = low - apart if left else high + apart
-            colour = SERIES[0] if method == main else INK
-            ax.plot([rank, rank, end], [0, y, y], color=colour, linewidth=1.1, clip_on=False)
-            ax.text(
-                end + (-apart / 2 if left else apart / 2),
-                y,
-                f"{method}  {rank:.2f}" if left else f"{rank:.2f}  {method}",
-                ha="right" if left else "left",
-                va="center",
-                color=colour,
-                fontweight="bold" if method == main else "normal",
-            )
-        for depth, clique in enumerate(cliques):
-            first, last = (ranks[methods.index(clique[end])] for end in (0, -1))
-            ends = [first - apart / 2, last + apart / 2]
-            y = 0.32 + 0.26 * depth
-            ax.plot(ends, [y, y], color=SERIES[1], linewidth=4, solid_capstyle="round")
-        side = margin / width
+        figure, ax = pyplot.subplots(figsize=(width, height))
+        draw_ranking(ax, ranking, main, Inks(INK, SOFT, SERIES[0], SERIES[1]))
         figure.subplots_adjust(left=side, right=1 - side, top=0.98, bottom=0.02)
         return raw_svg(figure)
-
-
-def _difference_bar(ax: Any, ranking: Ranking, low: float) -> None:
-    width = min(ranking.critical_difference, len(ranking.methods) - 1)
-    ax.plot([low, low + width], [-1, -1], color=SOFT, linewidth=1.4, marker="|", markersize=7)
-    label = f"critical difference {ranking.critical_difference:.2f}"
-    ax.text(
-        low + width + 0.02 * len(ranking.methods), -1, label, va="center", fontsize=9.5, color=SOFT
-    )
 
 
 def curves_picture(name: str, title: str, panels: Sequence[Panel]) -> Picture:
@@ -165,14 +124,19 @@ def _draw_panels(panels: Sequence[Panel]) -> str:
 
 
 def _draw_curve(ax: Any, curve: Curve, look: int, method: str) -> None:
-    places = sorted(curve) if _numeric(curve) else list(curve)
-    mean, low, high = ([curve[place][part] for place in places] for part in range(3))
-    colour, style = SERIES[look % len(SERIES)], STYLES[look // len(SERIES) % len(STYLES)]
-    x = places if _numeric(curve) else [str(place) for place in places]
-    mark = _mark(look) if len(places) <= 25 else None
-    ax.plot(x, mean, color=colour, linestyle=style, marker=mark, markersize=4, label=method)
-    if high != low and _numeric(curve):
-        ax.fill_between(x, low, high, color=colour, alpha=0.15, linewidth=0)
+    numeric = _numeric(curve)
+    places = sorted(curve) if numeric else list(curve)
+    numbers = Intervals.read([curve[place] for place in places], "curve")
+    draw_curve(
+        ax,
+        places if numeric else [str(place) for place in places],
+        # there is nothing between places that have no order
+        numbers if numeric else Intervals.read(numbers.value, "curve"),
+        colour=SERIES[look % len(SERIES)],
+        style=STYLES[look // len(SERIES) % len(STYLES)],
+        mark=_mark(look) if len(places) <= 25 else None,
+        label=method,
+    )
 
 
 def _mark(look: int) -> str:

@@ -19,13 +19,13 @@ from typing import Any, Literal
 
 import numpy as np
 
+from labelgap.audit._audit import read_recorded
 from labelgap.audit._chances import chances_of
 from labelgap.audit._codes import label_codes
 from labelgap.audit._given import check_given
 from labelgap.audit._joint import JointModel, fit_joint, refit_joint
-from labelgap.audit._recording import read_ceiling
 from labelgap.audit._rows import feature_rows
-from labelgap.audit._tally import bin_centres, take_tally
+from labelgap.audit._tally import take_tally
 from labelgap.labels import Labels, State
 from labelgap.review._candidates import Candidates, prior_log_odds
 
@@ -97,10 +97,7 @@ class Rescorer:
     def _share_recorded(self) -> float:
         if not self._labels.ambiguous:
             return 1.0
-        tally = take_tally(self._first_model, self._labels, 1, _silent)
-        hits = tally.relevant.sum(axis=0)
-        ceiling = read_ceiling(bin_centres(), hits + tally.zero.sum(axis=0), hits)
-        return ceiling.share.value
+        return read_recorded(take_tally(self._first_model, self._labels, 1, _silent)).share.value
 
     def _is_unknown(self, rows: np.ndarray, columns: np.ndarray) -> np.ndarray:
         found = np.empty(rows.size, dtype=bool)

@@ -15,6 +15,12 @@ from sklearn.utils.parallel import Parallel, delayed
 from labelgap.labels import Labels
 from labelgap.yardsticks._groups import same_rows
 from labelgap.yardsticks._label_prior import log_odds, observed_frequency
+from labelgap.yardsticks._together import (
+    Entries,
+    are_fitted_together,
+    check_device,
+    fit_together,
+)
 
 _TASKS_PER_JOB = 4
 
@@ -42,12 +48,22 @@ class ConstantLabel(ClassifierMixin, BaseEstimator):
         return np.full(X.shape[0], int(self.probability > 0.5))
 
 
-def fit_per_label(estimator: Any, X: Any, labels: Labels, n_jobs: int | None) -> list:
+def fit_per_label(
+    estimator: Any, X: Any, labels: Labels, n_jobs: int | None, device: str | None = None
+) -> list:
     """A fitted classifier for each label, from the rows in which the label is known."""
+    check_device(estimator, device)
     n_known = labels.n_observed(axis=0, ambiguous=True)
     n_relevant = labels.n_positives(axis=0)
     fitted: list = [ConstantLabel(p) for p in observed_frequency(labels).tolist()]
     learnable = np.flatnonzero((n_relevant > 0) & (n_relevant < n_known))
+    if are_fitted_together(estimator):
+        entries = (known_entries(labels, label) for label in learnable.tolist())
+        for label, model in zip(
+            learnable, fit_together(estimator, X, entries, device=device), strict=True
+        ):
+            fitted[label] = model
+        return fitted
     tasks = list(_split(same_rows(labels, learnable), effective_n_jobs(n_jobs), len(learnable)))
     X = readable_by_workers(X)
     # the targets are a generator: those of a task are made when it is handed to a worker
@@ -59,6 +75,12 @@ def fit_per_label(estimator: Any, X: Any, labels: Labels, n_jobs: int | None) ->
         for label, classifier in zip(group, classifiers, strict=True):
             fitted[label] = classifier
     return fitted
+
+
+def known_entries(labels: Labels, label: int) -> Entries:
+    """The rows in which a label is known, with the same weight each."""
+    rows, values = labels.column(label)
+    return Entries(rows, values.astype(np.float64), np.ones(rows.size))
 
 
 def _split(groups: Iterator, n_workers: int, n_labels: int) -> Iterator:

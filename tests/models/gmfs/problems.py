@@ -90,14 +90,14 @@ def row_factors(rows: LocalRows) -> np.ndarray:
 
 
 @cache
-def planted(n_rows=300, n_features=20, n_labels=10, *, rate=0.6, seed=0):
+def planted(n_rows=300, n_features=20, n_labels=10, *, rate=0.6, density=0.3, seed=0):
     """Labels of the model, of which a share was recorded; half of the features matter."""
     return make_positive_only(
         n_rows,
         n_features,
         n_labels,
         n_factors=3,
-        density=0.3,
+        density=density,
         label_rates=rate,
         random_state=seed,
     )

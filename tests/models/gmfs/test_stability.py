@@ -39,12 +39,24 @@ def test_all_rows_and_no_mask_repeat_the_same_choice():
     assert set(found.scores_) <= {0.0, 1.0}
 
 
-def test_processes_do_not_matter():
+def test_without_a_threshold_as_many_are_kept_as_chosen():
     data = planted()
-    one, two = (
-        selection(n_repeats=4, n_jobs=n).fit(data.X, data.labels).scores_ for n in (None, 2)
-    )
-    np.testing.assert_array_equal(one, two)
+    found = selection(n_features_to_select=4, threshold=None).fit(data.X, data.labels)
+    kept = found.get_support()
+    assert kept.sum() == 4
+    assert found.scores_[kept].min() >= found.scores_[~kept].max()
+    worst = kept & (found.scores_ == found.scores_[kept].min())
+    tied = ~kept & (found.scores_ == found.scores_[kept].min())
+    assert not tied.any() or found.mean_rank_[worst].max() <= found.mean_rank_[tied].min()
+
+
+def test_a_repetition_without_positives_chooses_nothing():
+    """One positive in all, which about half of the repetitions do not draw."""
+    data = planted()
+    Y = np.zeros((300, 2))
+    Y[7] = 1
+    found = selection(rows=0.5, mask=0.0, n_repeats=8).fit(data.X, Y)
+    assert 0 < found.scores_.sum() < 10
 
 
 def test_further_gaps():

@@ -81,9 +81,9 @@ def _leml(task: Task, factors: float = 1.0, **params: Any) -> LEML:
     return LEML(**{"n_factors": n_factors, "tol": 1e-4, **params})
 
 
-def _glocal(task: Task, **params: Any) -> GLOCAL:
-    most = max(2, min(20, task.Y.n_labels // 2))
-    return GLOCAL(**{"n_factors": most, "max_iter": 50, "random_state": 0, **params})
+def _glocal(task: Task, factors: float = 0.5, **params: Any) -> GLOCAL:
+    n_factors = max(2, min(40, round(factors * task.Y.n_labels)))
+    return GLOCAL(**{"n_factors": n_factors, "max_iter": 50, "random_state": 0, **params})
 
 
 def _negatives(estimator: Callable[..., Any], **common: Any) -> Callable[..., Any]:
@@ -113,10 +113,10 @@ METHODS: dict[str, Method] = {
     "glocal": Method(
         _glocal,
         {
+            "factors": (0.5, 1.0),
             "lambda_1": (1e-4, 1e-2),
             "lambda_3": (1e-3, 1e-2, 1e-1),
             "lambda_5": (1e-3, 1e-2, 1e-1),
-            "n_groups": (4, 8),
         },
     ),
     "lsml": Method(

@@ -27,6 +27,7 @@ from labelgap.fitting import (
     run_passes,
 )
 from labelgap.kernels.products import prepare_features
+from labelgap.kernels.surest import Share
 from labelgap.labels import Labels
 from labelgap.models.gmfs import _checks, _prepare, _search
 from labelgap.models.gmfs._assigned import AssignedRows
@@ -37,6 +38,7 @@ from labelgap.models.gmfs._model import ExactSolver, SelectionModel
 from labelgap.models.gmfs._priors import Laplace, SpikeSlab, WeightPrior
 from labelgap.models.gmfs._rows import Params, RowSteps, feature_gram
 from labelgap.models.gmfs._start import first_weights, label_moments, starting_params
+from labelgap.models.gmfs._surest import Calibration, SurestRate, calibration, read_rate
 
 __all__ = ["GMFS"]
 
@@ -88,11 +90,16 @@ class GMFS(SelectorMixin, LabelGapClassifier):
         Probability theta that an entry was looked at: learned for every label, for all labels
         together, or for every entry from its neighbours; or given, as one number or an array of
         shape (n_labels,), (n_rows, 1) or (n_rows, n_labels). At 1 every zero is a zero.
-    look_rate : float or "held out"
+    look_rate : float, "held out" or "surest"
         Mode of the beta prior of theta, for all that is learned. "held out" finds the one that
         predicts best what is recorded at a tenth of the entries, by short fits without them.
+        "surest" reads it as the share recorded among the entries that such fits find most surely
+        relevant: far nearer to the truth where labels are rare, if they are recorded alike.
     look_weight : float
         Weight of that prior, relative to the number of entries.
+    calibrate : bool
+        Fit the probabilities of :meth:`forgotten` and :meth:`likely_missing` to held-out records
+        and to the "surest" rate; neither the order of the zeros nor the fit changes.
     n_neighbors : int
         Number of nearest rows for "neighbors".
     neighbor_weight : float
@@ -127,6 +134,11 @@ class GMFS(SelectorMixin, LabelGapClassifier):
         theta, of shape (1 or n_rows, 1 or n_labels); per label for "neighbors".
     look_search_ : dict
         Rates that were tried, with their held-out log-likelihood per entry.
+    look_share_ : Share or None
+        The share read for "surest" or ``calibrate``, of how many entries, and its interval as
+        the share of a set that was picked; as an interval of theta it is too short.
+    calibration_ : Calibration
+        Shift and slope of the log odds of forgotten positives; 0 and 1 without ``calibrate``.
     n_components_, mixture_shares_, component_search_
         Components, their shares, and held-out log-likelihoods of the numbers that were tried.
     params_ : Params
@@ -145,6 +157,9 @@ class GMFS(SelectorMixin, LabelGapClassifier):
 
     params_: Params
     look_trace_: Trace | None
+    look_share_: Share | None
+    _surest: SurestRate | None
+    _calibration: Calibration | None
     _rows: KnownRows
 
     _zeros = "ambiguous"
@@ -164,8 +179,9 @@ class GMFS(SelectorMixin, LabelGapClassifier):
             Interval(Real, 0, 1, closed="right"),
             "array-like",
         ],
-        "look_rate": [Interval(Real, 0, 1, closed="neither"), StrOptions({"held out"})],
+        "look_rate": [Interval(Real, 0, 1, closed="neither"), StrOptions({"held out", "surest"})],
         "look_weight": [Interval(Real, 0, None, closed="left")],
+        "calibrate": ["boolean"],
         "n_neighbors": [Interval(Integral, 0, None, closed="left")],
         "neighbor_weight": [Interval(Real, 1, None, closed="left")],
         "neighbors": [StrOptions({"auto", "exact", "approximate"}), "sparse matrix"],
@@ -200,8 +216,9 @@ class GMFS(SelectorMixin, LabelGapClassifier):
         slab_threshold: Literal["derived", "printed"] = "derived",
         laplace_rate: float = 1.0,
         observability: Any = "labels",
-        look_rate: float | Literal["held out"] = "held out",
+        look_rate: float | Literal["held out", "surest"] = "held out",
         look_weight: float = 1.0,
+        calibrate: bool = False,
         n_neighbors: int = 20,
         neighbor_weight: float = 5.0,
         neighbors: Any = "auto",
@@ -226,6 +243,7 @@ class GMFS(SelectorMixin, LabelGapClassifier):
         self.observability = observability
         self.look_rate = look_rate
         self.look_weight = look_weight
+        self.calibrate = calibrate
         self.n_neighbors = n_neighbors
         self.neighbor_weight = neighbor_weight
         self.neighbors = neighbors
@@ -377,7 +395,8 @@ class GMFS(SelectorMixin, LabelGapClassifier):
         A dense array of shape (n_rows, n_labels); :meth:`likely_missing` needs less memory.
         """
         check_is_fitted(self)
-        return np.vstack([self._rows.forgotten(part) for part in self._rows.parts()])
+        chance = np.vstack([self._rows.forgotten(part) for part in self._rows.parts()])
+        return self.calibration_(chance)
 
     def likely_missing(self, top: int = 100) -> LikelyMissing:
         """The ambiguous zeros of the training rows that are most probably forgotten positives.
@@ -398,16 +417,35 @@ class GMFS(SelectorMixin, LabelGapClassifier):
         check_is_fitted(self)
         if top < 1:
             raise ValueError(f"top={top}: ask for at least one entry")
-        return self._rows.likely_missing(int(top), self.classes_)
+        found = self._rows.likely_missing(int(top), self.classes_)
+        return found._replace(probability=self.calibration_(found.probability))
+
+    @property
+    def calibration_(self) -> Calibration:
+        """Found when it is first asked for, since every zero has to be looked at."""
+        check_is_fitted(self)
+        if self._surest is None or not self.calibrate:
+            return Calibration()
+        if self._calibration is None:
+            self._calibration = calibration(self._rows, self._surest)
+        return self._calibration
 
     # -- internals ----------------------------------------------------------------------------
 
     def _look_rate(self, X: Any, labels: Labels, rng: np.random.Generator) -> float:
         self.look_search_: dict[float, float] = {}
+        self._surest = self._calibration = self.look_share_ = None
+        learned = isinstance(self.observability, str)
+        if self.calibrate or (learned and self.look_rate == "surest"):
+            # a stream of its own: the rest of the fit is the same with and without
+            self._surest = read_rate(self, X, labels, rng.spawn(1)[0])
+            self.look_share_ = None if self._surest is None else self._surest.share
         if not isinstance(self.look_rate, str):
             return float(self.look_rate)
-        if not isinstance(self.observability, str):
-            return 0.5  # nothing is learned
+        if not learned:
+            return 0.5
+        if self.look_rate == "surest":
+            return _search.FALLBACK if self._surest is None else self._surest.rate
         rate, self.look_search_ = _search.best_rate(self, X, labels, rng)
         return rate
 

@@ -10,6 +10,7 @@ log-likelihood of their records, theta sigma or 1 - theta sigma.
 from __future__ import annotations
 
 import warnings
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -26,7 +27,7 @@ _COARSE = (0.9, 0.7, 0.5, 0.3, 0.1)
 _SHARE = 0.1
 _MOST_ROWS = 2000
 _ITERATIONS = 15
-_FALLBACK = 0.7
+FALLBACK = 0.7
 _MOST_COMPONENTS = 4
 
 
@@ -39,9 +40,8 @@ def best_rate(
     2000 rows are used.
     """
     if not labels.ambiguous:
-        return _FALLBACK, {}
-    chosen = np.sort(rng.permutation(X.shape[0])[:_MOST_ROWS])
-    X, labels = X[chosen], labels.with_names(None)[chosen]
+        return FALLBACK, {}
+    X, labels = some_rows(X, labels, rng)
     hidden = _held_out(labels, rng)
     found: dict[float, float] = {}
     for rate in _COARSE:
@@ -58,46 +58,94 @@ def best_rate(
 def best_number(
     estimator: GMFS, X: Any, labels: Labels, rng: np.random.Generator, rate: float
 ) -> tuple[int, dict[int, float]]:
-    """The number of components with the largest held-out log-likelihood: more while it gains."""
-    chosen = np.sort(rng.permutation(X.shape[0])[:_MOST_ROWS])
-    X, labels = X[chosen], labels.with_names(None)[chosen]
+    """The number of components for held-out records, and their log-likelihood by number.
+
+    One more while the mean gain per entry is above its standard error.
+    """
+    X, labels = some_rows(X, labels, rng)
     hidden = _held_out(labels, rng)
+    best, so_far = 1, np.empty(0)
     found: dict[int, float] = {}
     for number in range(1, _MOST_COMPONENTS + 1):
-        found[number] = held_out_likelihood(estimator, X, labels, hidden, rate, number)
-        if found[number] < max(found.values()):
-            break
-    return max(found, key=lambda number: found[number]), found
+        terms = np.concatenate(
+            list(_log_likelihoods(estimator, X, labels, hidden, rate, number, exact=False))
+        )
+        found[number] = float(terms.mean())
+        if number > 1:
+            gain = terms - so_far
+            if gain.mean() <= gain.std() / np.sqrt(gain.size):
+                break
+        best, so_far = number, terms
+    return best, found
 
 
 def held_out_likelihood(
+    estimator: GMFS, X: Any, labels: Labels, hidden: tuple[np.ndarray, np.ndarray], rate: float
+) -> float:
+    """Mean log-likelihood of the records at hidden coordinates, by a short fit without them."""
+    terms = _log_likelihoods(estimator, X, labels, hidden, rate, 1)
+    return sum(float(some.sum()) for some in terms) / max(len(hidden[0]), 1)
+
+
+def _log_likelihoods(
+    estimator: GMFS,
+    X: Any,
+    labels: Labels,
+    hidden: tuple[np.ndarray, np.ndarray],
+    rate: float,
+    n_components: int,
+    *,
+    exact: bool = True,
+) -> Iterator[np.ndarray]:
+    fits = _without(estimator, X, labels, hidden, rate, n_components, exact=exact)
+    for part, places, chance in fits:
+        recorded = labels.states(part)[places] == State.RELEVANT
+        chance = rate * chance
+        yield np.log(np.where(recorded, chance, 1 - chance))
+
+
+def held_out_relevance(
+    estimator: GMFS, X: Any, labels: Labels, hidden: tuple[np.ndarray, np.ndarray], rate: float
+) -> np.ndarray:
+    """P(relevant) at hidden coordinates, row-major, by a short fit without them."""
+    found = _without(estimator, X, labels, hidden, rate)
+    return np.concatenate([chance for _, _, chance in found])
+
+
+def some_rows(X: Any, labels: Labels, rng: np.random.Generator) -> tuple[Any, Labels]:
+    """At most 2000 rows, in their order."""
+    chosen = np.sort(rng.permutation(X.shape[0])[:_MOST_ROWS])
+    return X[chosen], labels.with_names(None)[chosen]
+
+
+def _without(
     estimator: GMFS,
     X: Any,
     labels: Labels,
     hidden: tuple[np.ndarray, np.ndarray],
     rate: float,
     n_components: int = 1,
-) -> float:
-    """Mean log-likelihood of the records at hidden coordinates, by a short fit without them."""
+    *,
+    exact: bool = True,
+) -> Iterator[tuple[slice, tuple[np.ndarray, np.ndarray], np.ndarray]]:
+    """Slices of rows, hidden places in them, and P(relevant) there by a fit without the places."""
     rows, columns = hidden
-    exact = estimator.n_features_in_ <= X.shape[0] and n_components == 1
+    exact = exact and estimator.n_features_in_ <= X.shape[0]
     loop = EM(_ITERATIONS, 0.0, solver="exact" if exact else "cg", n_cg=5)
-    short = clone(estimator).set_params(
-        observability=rate, n_components=n_components, inference=loop, callback=None, random_state=0
-    )
+    settings: dict[str, Any] = {"observability": rate, "calibrate": False}
+    settings |= {"n_components": n_components}
+    settings |= {"inference": loop, "callback": None, "random_state": 0}
+    short = clone(estimator).set_params(**settings)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", LabelWarning)
         warnings.simplefilter("ignore", FitWarning)
         fitted = short.fit(X, labels.hide(rows, columns))._rows
-    total, position = 0.0, 0
+    position = 0
     for part in fitted.parts():
         stop = int(np.searchsorted(rows, part.stop))
         places = rows[position:stop] - part.start, columns[position:stop]
-        chance = rate * fitted.relevance(part)[places]
-        relevant = labels.states(part)[places] == State.RELEVANT
-        total += float(np.log(np.where(relevant, chance, 1 - chance)).sum())
+        yield part, places, fitted.relevance(part)[places]
         position = stop
-    return total / max(len(rows), 1)
 
 
 def _held_out(labels: Labels, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:

@@ -41,8 +41,9 @@ class StabilitySelection(SelectorMixin, LabelGapClassifier):
     mask : float
         Share of the entries that each repetition hides: positives become ambiguous zeros, other
         entries unknown.
-    threshold : float
-        Features chosen in at least this share of the repetitions are kept.
+    threshold : float or None
+        Features chosen in at least this share of the repetitions are kept. None keeps as many as
+        a repetition chooses on average: those chosen most often, and of these the best placed.
     n_jobs : int, optional
         Processes for the repetitions.
     random_state : int, RandomState or None
@@ -74,7 +75,7 @@ class StabilitySelection(SelectorMixin, LabelGapClassifier):
         "n_repeats": [Interval(Integral, 1, None, closed="left")],
         "rows": [Interval(Real, 0, 1, closed="right")],
         "mask": [Interval(Real, 0, 1, closed="left")],
-        "threshold": [Interval(Real, 0, 1, closed="right")],
+        "threshold": [Interval(Real, 0, 1, closed="right"), None],
         "n_jobs": [Integral, None],
         "random_state": ["random_state"],
     }
@@ -87,7 +88,7 @@ class StabilitySelection(SelectorMixin, LabelGapClassifier):
         n_repeats: int = 50,
         rows: float = 0.5,
         mask: float = 0.1,
-        threshold: float = 0.6,
+        threshold: float | None = 0.6,
         n_jobs: int | None = None,
         random_state: Any = None,
     ) -> None:
@@ -116,7 +117,10 @@ class StabilitySelection(SelectorMixin, LabelGapClassifier):
 
     def _get_support_mask(self) -> np.ndarray:
         check_is_fitted(self)
-        return self.scores_ >= self.threshold
+        if self.threshold is not None:
+            return self.scores_ >= self.threshold
+        kept = np.lexsort((self.mean_rank_, -self.scores_))[: max(1, round(self.scores_.sum()))]
+        return np.isin(np.arange(self.scores_.size), kept)
 
     def _decision_function(self, X: Any) -> np.ndarray:
         return self.selector_._decision_function(X)
@@ -135,12 +139,14 @@ def _seeded(template: Any, seed: int) -> Any:
 def _repetition(
     template: Any, X: Any, labels: Labels, settings: tuple[float, float, Any], seed: int
 ) -> tuple[np.ndarray, np.ndarray]:
-    """The features that one repetition chooses, and their scores."""
+    """The features that one repetition chooses, and their scores; none where nothing is left."""
     share, mask, number = settings
     rng = np.random.default_rng(seed)
     n = X.shape[0]
     rows = np.sort(rng.permutation(n)[: max(2, round(share * n))])
     part = with_further_gaps(labels[rows], mask, rng)
+    if not part.n_positives():
+        return np.zeros(X.shape[1], dtype=bool), np.zeros(X.shape[1])
     with warnings.catch_warnings():
         # a label may lose its few positives in a repetition
         warnings.simplefilter("ignore", LabelWarning)

@@ -1,0 +1,47 @@
+"""Shares with their intervals, and the share recorded among the entries with the largest scores.
+
+Where every relevant entry is recorded with the chance c, no entry is recorded with a larger one:
+among the entries that are most surely relevant the share of recorded ones levels off at c.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+__all__ = ["Share", "surest_share", "wilson"]
+
+_Z = 1.96
+
+
+class Share(NamedTuple):
+    """A share with its 95% interval, and the number of entries that it was read from."""
+
+    value: float
+    low: float
+    high: float
+    n: int
+
+
+def surest_share(scores: np.ndarray, hits: np.ndarray, *, fewest: int = 50) -> Share | None:
+    """Share of ``hits`` among the entries with the largest scores.
+
+    Of all sets of at least ``fewest`` such entries, the one whose interval has the largest lower
+    end; None where there are fewer entries. The scores must not have been learned from the hits.
+    """
+    if scores.size < fewest:
+        return None
+    found = np.cumsum(hits[np.argsort(-scores, kind="stable")], dtype=np.float64)[fewest - 1 :]
+    n = np.arange(fewest, scores.size + 1, dtype=np.float64)
+    low, high = wilson(found, n)
+    best = int(np.argmax(low))
+    return Share(found[best] / n[best], float(low[best]), float(high[best]), int(n[best]))
+
+
+def wilson(hits: np.ndarray, n: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """95% score interval of the share hits / n."""
+    share = hits / n
+    centre = (share + _Z**2 / (2 * n)) / (1 + _Z**2 / n)
+    half = _Z * np.sqrt(share * (1 - share) / n + _Z**2 / (4 * n**2)) / (1 + _Z**2 / n)
+    return np.clip(centre - half, 0, 1), np.clip(centre + half, 0, 1)

@@ -1,0 +1,82 @@
+"""What is filled in: which labels have gaps, and what a label looks like with them completed."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from scipy import sparse
+
+from labelgap.labels import Labels, State
+from labelgap.mending._recording import relevant_though_unrecorded
+from labelgap.mending._soft_targets import SoftLabel
+from labelgap.mending._trust import Plan
+from labelgap.yardsticks._per_label import known_entries
+
+__all__ = ["Completed", "measurable", "mended_label", "only_completed", "stacked", "with_gaps"]
+
+_WORTH_KEEPING = 0.01
+_FEWEST_OF_EACH = 3
+
+
+class Completed(NamedTuple):
+    """What was filled in: chances (rows x labels, sparse) of entries that were not known.
+
+    Chances below 0.01 are not stored. ``weights`` says how much a completed entry of each label
+    counted, beside 1 for a known one.
+    """
+
+    chances: sparse.csr_array
+    weights: np.ndarray
+
+
+def with_gaps(labels: Labels) -> np.ndarray:
+    """Labels with something to complete and something to complete it from."""
+    n_known = labels.n_observed(axis=0, ambiguous=False)
+    return np.flatnonzero((n_known < labels.n_rows) & (labels.n_positives(axis=0) > 0))
+
+
+def measurable(learn: Labels, aside: Labels, wanted: np.ndarray) -> np.ndarray:
+    """Labels with a few ones and zeros on both sides."""
+    enough = np.ones(wanted.size, dtype=bool)
+    for part in (learn, aside):
+        ones = part.n_positives(axis=0)[wanted]
+        zeros = part.n_observed(axis=0, ambiguous=True)[wanted] - ones
+        enough &= (ones >= _FEWEST_OF_EACH) & (zeros >= _FEWEST_OF_EACH)
+    return wanted[enough]
+
+
+def mended_label(labels: Labels, label: int, chances: np.ndarray, plan: Plan) -> SoftLabel:
+    """A label with the entries that are not known filled in, after those that are."""
+    if plan.weight == 0:
+        return SoftLabel(*known_entries(labels, label))
+    states = labels[:, [label]].states()[:, 0]
+    known = np.flatnonzero((states == State.RELEVANT) | (states == State.IRRELEVANT))
+    unknown = np.flatnonzero(states == State.UNKNOWN)
+    unsure = np.flatnonzero(states == State.AMBIGUOUS)
+    c, n_recorded = plan.recorded, int((states == State.RELEVANT).sum())
+    forgotten = relevant_though_unrecorded(chances[unsure], c, n_recorded)
+    filled = np.concatenate([np.minimum(chances[unknown] / c, 1.0), forgotten])
+    weights = np.concatenate(
+        [np.ones(known.size), np.full(unknown.size, plan.weight), np.ones(unsure.size)]
+    )
+    values = (states[known] == State.RELEVANT).astype(float)
+    rows = np.concatenate([known, unknown, unsure])
+    return SoftLabel(rows, np.concatenate([values, filled]), weights)
+
+
+def only_completed(one: SoftLabel, labels: Labels, label: int) -> SoftLabel:
+    """The filled-in entries that are worth keeping."""
+    known = np.zeros(labels.n_rows, dtype=bool)
+    known[labels.column(label, ambiguous=False)[0]] = True
+    kept = ~known[one.rows] & (one.chances >= _WORTH_KEEPING)
+    return SoftLabel(one.rows[kept], one.chances[kept], one.weights[kept])
+
+
+def stacked(pieces: list[tuple[int, SoftLabel]], shape: tuple[int, int]) -> sparse.csr_array:
+    if not pieces:
+        return sparse.csr_array(shape)
+    rows = np.concatenate([one.rows for _, one in pieces])
+    columns = np.concatenate([np.full(one.rows.size, label) for label, one in pieces])
+    values = np.concatenate([one.chances for _, one in pieces])
+    return sparse.csr_array((values, (rows, columns)), shape=shape)
