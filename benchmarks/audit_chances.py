@@ -10,8 +10,8 @@ is read from the table alone:
   the curve of all labels allows, which is what :func:`labelgap.audit.audit` does;
 * ``share known``: the true one, which nobody knows; the rest of the error is not for lack of it.
 
-The second reading was made on other draws of eight of the sets; social, rcv1subset2 and bibtex had
-no part in it.
+The second reading was made on other draws of eight of the sets; social, rcv1subset2 and bibtex were
+not used for it, though the first and two draws of the second were seen under an earlier variant.
 
 Run: ``python benchmarks/audit_chances.py``.
 """

@@ -194,10 +194,10 @@ class Mend(LabelGapClassifier):
         plain = np.arange(labels.n_labels) if self.hedge else np.flatnonzero(weights == 0)
         found = dict(zip(plain.tolist(), self._learn_plain(X, labels, plain), strict=True))
         self.unmended_ = {label: found[label] for label in mended.tolist()} if self.hedge else {}
+        start = list(self.unmended_.values()) or None
         pieces: list[tuple[int, SoftLabel]] = []
 
         def filled() -> Iterator[SoftLabel]:
-            start = list(self.unmended_.values()) or None
             columns = self._columns(X, labels, mended, plan.completer, start)
             for label, column in zip(mended.tolist(), columns, strict=True):
                 one = mended_label(labels, label, column, plan)
@@ -205,9 +205,7 @@ class Mend(LabelGapClassifier):
                 yield one
 
         if mended.size:
-            frequency = observed_frequency(labels)[mended]
-            start = list(self.unmended_.values()) or None
-            models = self._learn(X, filled(), frequency, start)
+            models = self._learn(X, filled(), observed_frequency(labels)[mended], start)
             found |= dict(zip(mended.tolist(), models, strict=True))
         self.estimators_ = [found[label] for label in range(labels.n_labels)]
         self.completed_ = Completed(stacked(pieces, labels.shape), weights)
