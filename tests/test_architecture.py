@@ -43,7 +43,7 @@ ALLOWED: dict[str, set[str]] = {
     "bench": _LEARNING | _DATA | _METHODS,
     "audit": _LEARNING | _DATA | _METHODS,
     "export": _LEARNING | _METHODS,
-    "plots": {"_extras", "labels", "audit"},
+    "plots": {"_extras", "kernels", "labels", "audit"},
     "report": _LEARNING | _DATA | _METHODS | {"bench", "audit", "plots"},
     "review": _LEARNING | _DATA | _METHODS | {"audit", "report"},
     "cli": _LEARNING | _DATA | _METHODS | {"bench", "audit", "export", "report", "review", ""},

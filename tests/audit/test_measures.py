@@ -9,8 +9,9 @@ from sklearn.metrics import average_precision_score, roc_auc_score
 
 from labelgap.audit._chances import chances_of, recorded_chance
 from labelgap.audit._quality import auc_of, average_precision_of, calibration_curve
-from labelgap.audit._recording import read_ceiling, surest_share, wilson
+from labelgap.audit._recording import read_ceiling, surest_share
 from labelgap.audit._tally import N_BINS, N_COARSE, Found, Tally, bin_centres, bins_of
+from labelgap.kernels.surest import wilson
 
 
 def counts(scores, mask):

@@ -11,7 +11,6 @@ from scipy.spatial.distance import squareform
 from scipy.stats import false_discovery_control, poisson
 
 from labelgap.audit._joint import Advance
-from labelgap.audit._recording import wilson
 from labelgap.audit._result import (
     CooccurrenceMap,
     Estimate,
@@ -21,6 +20,7 @@ from labelgap.audit._result import (
 )
 from labelgap.audit._rows import FeatureRows
 from labelgap.kernels.joint_ridge import penalised_inverse
+from labelgap.kernels.surest import wilson
 from labelgap.labels import Labels, State
 
 __all__ = ["MOST_EXTREME", "cooccurrence_map", "damped_log_lift", "pair_audit"]

@@ -7,9 +7,9 @@ from scipy.special import expit, logit
 
 from labelgap.audit._chances import recorded_chance
 from labelgap.audit._joint import Advance, JointModel, refit_joint
-from labelgap.audit._recording import wilson
 from labelgap.audit._result import CalibrationBin, Estimate, LearningPoint
 from labelgap.audit._tally import N_BINS, Tally, bins_of
+from labelgap.kernels.surest import wilson
 from labelgap.labels import Labels, State
 
 __all__ = ["auc_of", "average_precision_of", "calibration_curve", "learning_curve"]

@@ -22,11 +22,11 @@ from scipy.optimize import minimize
 from scipy.special import expit
 
 from labelgap.audit._result import Estimate
+from labelgap.kernels.surest import wilson
 
 __all__ = ["Recorded", "read_ceiling", "surest_share"]
 
 _FEWEST = 30
-_Z = 1.96
 _STEP, _COARSE = 0.02, 5
 _GRID = np.round(np.arange(1.0, 0.04, -_STEP), 2)
 _HALF_DEVIANCE = 1.92  # 95% of a chi-square with one degree of freedom, halved
@@ -105,14 +105,6 @@ def surest_share(n: np.ndarray, hits: np.ndarray) -> Estimate:
     best = int(np.argmax(low))
     share = found[enough][best] / totals[enough][best]
     return Estimate(float(share), float(low[best]), float(high[best]))
-
-
-def wilson(hits: np.ndarray, n: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """95% score interval of a share."""
-    share = hits / n
-    centre = (share + _Z**2 / (2 * n)) / (1 + _Z**2 / n)
-    half = _Z * np.sqrt(share * (1 - share) / n + _Z**2 / (4 * n**2)) / (1 + _Z**2 / n)
-    return np.clip(centre - half, 0, 1), np.clip(centre + half, 0, 1)
 
 
 def _losses(

@@ -39,9 +39,9 @@ def surest_share(scores: np.ndarray, hits: np.ndarray, *, fewest: int = 50) -> S
     return Share(found[best] / n[best], float(low[best]), float(high[best]), int(n[best]))
 
 
-def wilson(hits: np.ndarray, n: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """95% score interval of the share hits / n."""
+def wilson(hits: np.ndarray, n: np.ndarray, z: float = _Z) -> tuple[np.ndarray, np.ndarray]:
+    """Score interval of the share hits / n, by default of 95%."""
     share = hits / n
-    centre = (share + _Z**2 / (2 * n)) / (1 + _Z**2 / n)
-    half = _Z * np.sqrt(share * (1 - share) / n + _Z**2 / (4 * n**2)) / (1 + _Z**2 / n)
+    centre = (share + z**2 / (2 * n)) / (1 + z**2 / n)
+    half = z * np.sqrt(share * (1 - share) / n + z**2 / (4 * n**2)) / (1 + z**2 / n)
     return np.clip(centre - half, 0, 1), np.clip(centre + half, 0, 1)

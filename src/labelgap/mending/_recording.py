@@ -13,6 +13,7 @@ from scipy.optimize import brentq
 from scipy.special import expit, logit
 
 from labelgap.kernels.exposure import forgotten_probability
+from labelgap.kernels.surest import wilson
 from labelgap.yardsticks._label_prior import log_odds
 
 __all__ = ["recording_rate", "relevance_log_odds", "relevant_though_unrecorded"]
@@ -36,10 +37,7 @@ def recording_rate(chances: np.ndarray, recorded: np.ndarray) -> float:
     order = np.argsort(-chances, kind="stable")
     hits = np.cumsum(recorded[order].astype(float))[_FEWEST - 1 :]
     n = np.arange(_FEWEST, chances.size + 1, dtype=float)
-    share, z = hits / n, _MARGIN
-    centre = share + z**2 / (2 * n)
-    spread = z * np.sqrt(share * (1 - share) / n + z**2 / (4 * n**2))
-    return float(((centre - spread) / (1 + z**2 / n)).max())
+    return float(wilson(hits, n, _MARGIN)[0].max())
 
 
 def relevance_log_odds(scores: np.ndarray, c: float) -> np.ndarray:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from labelgap.audit._recording import wilson
+from labelgap.kernels.surest import wilson
 from labelgap.labels import State, as_labels
 from labelgap.plots._look import (
     COLOURS,
