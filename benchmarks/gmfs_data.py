@@ -10,19 +10,23 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import sparse
-from sklearn.metrics.pairwise import euclidean_distances
 from sklearn.preprocessing import StandardScaler
-from sklearn.svm import SVC, LinearSVC
 
 from labelgap import Labels, metrics
+from labelgap.bench.protocols._machines import machine_scores
 from labelgap.data import load_dataset
 from labelgap.protocols import hide_positives
 
 SETS = ("emotions", "yeast", "science", "rcv1subset1", "rcv1subset2")
-LINEAR = ("bibtex", "delicious")
+LARGE = ("bibtex", "delicious")
 RATES = (0.2, 0.4)
 SCALINGS = ("raw", "standardised")
 SIXTHS = (1, 2, 3, 4, 5)
+FIRST_RUN = 1
+# Divisions of the first run's training rows in which settings are chosen; one for the other sets.
+DIVISIONS = {"emotions": 5, "yeast": 3}
+# Training rows that these take part with, where not all do.
+TUNING_ROWS = {"bibtex": 3000, "delicious": 3000}
 
 # Tables 2 and 3: mean average precision with a share of the training positives hidden.
 COLUMNS = ("All features", "FSNM", "SFUS", "MIFS", "CMFS", "MLMLFS", "GMFS")
@@ -42,8 +46,6 @@ PUBLISHED = {
     ("bibtex", 0.4): "0.506 0.424 0.443 0.464 0.483 0.490 0.523",
     ("delicious", 0.4): "0.461 0.442 0.459 0.478 0.491 0.483 0.514",
 }
-# The score of a label whose training entries are all equal: below or above any machine's.
-_CONSTANT = 10.0
 
 
 class Run(NamedTuple):
@@ -74,47 +76,28 @@ def draw_run(name: str, rate: float, seed: int) -> Run:
     return Run(X, standardised, train, test, Y, data.Y[test])
 
 
-def inner_run(run: Run, seed: int = 0) -> Run:
-    """Three quarters of the training rows against the rest, to choose settings with."""
-    order = np.random.default_rng(seed).permutation(len(run.train))
+def inner_run(run: Run, seed: int = 0, n_rows: int | None = None) -> Run:
+    """Three quarters of the training rows, or of some, against the rest, to choose settings."""
+    order = np.random.default_rng(seed).permutation(len(run.train))[:n_rows]
     first, second = (np.sort(part) for part in np.split(order, [3 * len(order) // 4]))
     rows = {"train": run.train[first], "test": run.train[second]}
     return run._replace(**rows, Y=run.Y[first], Y_test=run.Y[second])
+
+
+def run_numbers(name: str) -> list[int]:
+    return list(range(FIRST_RUN, FIRST_RUN + (2 if name in LARGE else 5)))
 
 
 def sizes(n_features: int, sixths: tuple[int, ...] = SIXTHS) -> list[int]:
     return [max(1, n_features * part // 6) for part in sixths]
 
 
-def classify(run: Run, scaling: str, columns: np.ndarray, *, linear: bool = False) -> np.ndarray:
-    """Scores of the test rows by one support-vector machine per label, libSVM's C = 1.
-
-    The kernel is exp(-||x - z||^2 / d) for d features, libSVM's default, computed once for all
-    labels; the linear machine is liblinear's.
-    """
-    X = run.features(scaling)[:, columns]
-    Y = run.Y.to_dense()
-    scores = np.where(Y.all(axis=0), _CONSTANT, -_CONSTANT) * np.ones((len(run.test), 1))
-    mixed = np.flatnonzero(Y.any(axis=0) & ~Y.all(axis=0))
-    fit = _linear_machines if linear else _rbf_machines
-    scores[:, mixed] = fit(X[run.train], X[run.test], Y[:, mixed])
-    return scores
-
-
-def _rbf_machines(X: np.ndarray, X_test: np.ndarray, Y: np.ndarray) -> np.ndarray:
-    gram = np.exp(-euclidean_distances(X, squared=True) / X.shape[1])
-    dual, level = np.zeros((len(X), Y.shape[1])), np.zeros(Y.shape[1])
-    for j in range(Y.shape[1]):
-        machine = SVC(kernel="precomputed", cache_size=500).fit(gram, Y[:, j])
-        dual[machine.support_, j] = machine.dual_coef_[0]
-        level[j] = machine.intercept_[0]
-    return np.exp(-euclidean_distances(X_test, X, squared=True) / X.shape[1]) @ dual + level
-
-
-def _linear_machines(X: np.ndarray, X_test: np.ndarray, Y: np.ndarray) -> np.ndarray:
-    X, X_test = sparse.csr_array(X), sparse.csr_array(X_test)
-    machines = (LinearSVC(random_state=0).fit(X, Y[:, j]) for j in range(Y.shape[1]))
-    return np.column_stack([machine.decision_function(X_test) for machine in machines])
+def classify(
+    run: Run, scaling: str, order: np.ndarray, kept: list[int], device: str | None = None
+) -> list[np.ndarray]:
+    """Scores of the test rows by one RBF machine per label, for several numbers of features."""
+    X = run.features(scaling)[:, order]
+    return machine_scores(X[run.train], run.Y, X[run.test], kept, device=device)
 
 
 def score(run: Run, scores: np.ndarray) -> dict[str, float]:

@@ -16,7 +16,9 @@ import argparse
 import warnings
 from collections.abc import Callable
 
-from gmfs_tables import ALL, FIRST_RUN, KEY, chosen, measure
+import gmfs_methods
+from gmfs_data import FIRST_RUN
+from gmfs_tables import ALL, KEY, chosen, measure
 from result_rows import ResultRows
 
 HIDDEN = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6)
@@ -63,7 +65,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("experiments", nargs="*", default=list(EXPERIMENTS))
     parser.add_argument("--runs", type=int, default=5)
+    parser.add_argument("--device", help="device of torch for the fits of GMFS")
     arguments = parser.parse_args()
+    gmfs_methods.DEVICE = arguments.device
     warnings.simplefilter("ignore")
     rows = ResultRows("gmfs_figures", KEY)
     for name in arguments.experiments:

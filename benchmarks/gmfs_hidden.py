@@ -51,12 +51,15 @@ def load_training(name: str) -> tuple[Any, Labels]:
 
 
 _last: list[Any] = []
+# Where GMFS is fitted: a device of torch, or the processor.
+fitted_on: list[str | None] = [None]
 
 
 def fitted(X: Any, Y: Labels, seed: int, **settings: Any) -> GMFS:
     """A fit, kept for the next method that asks for the same."""
     if not _last or _last[0] is not Y or _last[1] != settings:
-        _last[:] = [Y, settings, GMFS(random_state=seed, **settings).fit(X, Y)]
+        model = GMFS(device=fitted_on[0], random_state=seed, **settings)
+        _last[:] = [Y, settings, model.fit(X, Y)]
     return _last[2]
 
 
@@ -157,7 +160,9 @@ def main() -> None:
     parser.add_argument("--rates", nargs="*", type=float, default=[0.2, 0.4])
     parser.add_argument("--runs", type=int, help="3, and 1 for bibtex and delicious, by default")
     parser.add_argument("--methods", nargs="*", default=list(METHODS))
+    parser.add_argument("--device", help="device of torch for the fits of GMFS")
     arguments = parser.parse_args()
+    fitted_on[0] = arguments.device
     warnings.simplefilter("ignore")
     rows = ResultRows("gmfs_hidden", KEY)
     for name in arguments.sets:

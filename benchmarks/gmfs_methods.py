@@ -11,26 +11,42 @@ from typing import Any
 
 import numpy as np
 from sklearn.ensemble import RandomForestClassifier
-from sklearn.feature_selection import chi2, f_classif, mutual_info_classif
+from sklearn.feature_selection import mutual_info_classif
 from sklearn.preprocessing import MinMaxScaler
 
 from gmfs_data import Run
 from labelgap import GMFS
-from labelgap.baselines import FSNM, MIFS, MLMLFS, SFUS
+from labelgap.baselines import CMFS, FSNM, MIFS, MLMLFS, SFUS
+
+# Where GMFS is fitted: a device of torch, or the processor.
+DEVICE: str | None = None
+
+_MOST_FACTORS = 100
 
 Ranker = Callable[..., np.ndarray]
 Settings = dict[str, Any]
 
 
 def score_chi2(run: Run, seed: int) -> np.ndarray:
-    """Chi-squared of features scaled to [0, 1]."""
+    """Chi-squared of features scaled to [0, 1], as scikit-learn's chi2, for all labels at once."""
     X = MinMaxScaler().fit_transform(run.standardised[run.train])
-    return _mean_over_labels(run, lambda y: chi2(X, y)[0])
+    Y = _mixed(run)
+    share, total = Y.mean(axis=0)[:, None], X.sum(axis=0)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        off = np.square(Y.T @ X - share * total) / total
+        return np.nan_to_num(off / share + off / (1 - share)).mean(axis=0)
 
 
 def score_anova(run: Run, seed: int) -> np.ndarray:
+    """F of an analysis of variance, as scikit-learn's f_classif, for all labels at once."""
     X = run.standardised[run.train]
-    return _mean_over_labels(run, lambda y: f_classif(X, y)[0])
+    X = X - X.mean(axis=0)
+    Y = _mixed(run)
+    n, ones = len(Y), Y.sum(axis=0)[:, None]
+    between = np.square(Y.T @ X) * (1 / ones + 1 / (n - ones))
+    with np.errstate(divide="ignore", invalid="ignore"):
+        ratio = between / (np.square(X).sum(axis=0) - between) * (n - 2)
+        return np.nan_to_num(ratio).mean(axis=0)
 
 
 def score_mutual_information(run: Run, seed: int) -> np.ndarray:
@@ -95,15 +111,21 @@ def score_mifs(run: Run, seed: int, gamma: float, beta: float) -> np.ndarray:
     return MIFS(1.0, beta, gamma, tol=1e-4).fit(X, run.Y).scores_[:-1]
 
 
+def score_cmfs(run: Run, seed: int, alpha: float, gamma: float) -> np.ndarray:
+    model = CMFS(alpha=alpha, gamma=gamma, tol=1e-4)
+    return model.fit(run.standardised[run.train], run.Y).scores_
+
+
 def gmfs(prior: str, n_neighbors: int) -> Ranker:
-    """Scores of GMFS; ``factors`` is the share of the number of labels."""
+    """Scores of GMFS; ``factors`` is a share of the number of labels, at most of 100."""
 
     def score_gmfs(
         run: Run, seed: int, factors: float = 1.0, k: int = n_neighbors, **settings: Any
     ) -> np.ndarray:
-        settings = {"n_factors": max(2, round(factors * run.Y.n_labels)), **settings}
+        n_factors = max(2, round(factors * min(run.Y.n_labels, _MOST_FACTORS)))
+        settings = {"n_factors": n_factors, **settings}
         looks = {"observability": "neighbors", "n_neighbors": k} if k else {}
-        model = GMFS(prior=prior, **looks, **settings, random_state=seed)
+        model = GMFS(prior=prior, **looks, **settings, device=DEVICE, random_state=seed)
         return model.fit(run.standardised[run.train], run.Y).scores_
 
     return score_gmfs
@@ -111,9 +133,13 @@ def gmfs(prior: str, n_neighbors: int) -> Ranker:
 
 def _mean_over_labels(run: Run, score: Callable[[np.ndarray], np.ndarray]) -> np.ndarray:
     """Mean over labels with both values; a constant feature scores nothing."""
+    return np.mean([np.nan_to_num(score(y)) for y in _mixed(run).T.astype(int)], axis=0)
+
+
+def _mixed(run: Run) -> np.ndarray:
+    """Labels that are relevant somewhere, but not everywhere."""
     Y = run.Y.to_dense()
-    mixed = Y[:, Y.any(axis=0) & ~Y.all(axis=0)].astype(int)
-    return np.mean([np.nan_to_num(score(y)) for y in mixed.T], axis=0)
+    return Y[:, Y.any(axis=0) & ~Y.all(axis=0)]
 
 
 FILTERS: dict[str, Ranker] = {
@@ -135,6 +161,7 @@ TUNED: dict[str, tuple[Ranker, list[Settings]]] = {
     "FSNM": (score_fsnm, [{"alpha": alpha} for alpha in _ALPHAS]),
     "SFUS": (score_sfus, [{"alpha": a, "beta": b} for a in _PAIR for b in (1.0, 100.0)]),
     "MIFS": (score_mifs, [{"gamma": g, "beta": b} for g in _PAIR for b in (0.01, 1.0)]),
+    "CMFS": (score_cmfs, [{"alpha": a, "gamma": g} for a in _PAIR for g in (1.0, 10.0)]),
     "MLMLFS": (score_mlmlfs, [{"weight": w, "alpha": a} for w in _PAIR for a in (1e-3, 0.1)]),
     "GMFS": (gmfs("spike-slab", 20), _SPIKE_SLAB),
     "GMFS, k = 0": (gmfs("spike-slab", 0), _SPIKE_SLAB),

@@ -5,6 +5,9 @@
 - means: average precision of every method, on raw and on standardised features
 - claims: GMFS against what its paper compares it with, run by run
 - choices: GMFS against what a user would pick; "lost" where a method is better with p < 0.05
+- smallest: the same with a sixth of the features
+- count: on how many sets it is the best, tied with the best, or lost
+- verdicts: in how many comparisons a claim holds, or the opposite
 """
 
 from __future__ import annotations
@@ -15,11 +18,12 @@ from pathlib import Path
 from typing import Any
 
 import gmfs_ledger
-from gmfs_data import LINEAR, RATES, SCALINGS, SETS, published
+from gmfs_data import LARGE, RATES, SCALINGS, SETS, published
 from paired_tests import Paired, paired
 
 RESULTS = Path(__file__).parent / "results"
 METRIC = "average_precision"
+SMALLEST = "at_a_sixth"
 GMFS = "GMFS"
 CLAIMS = {
     "above all features": (GMFS, "All features"),
@@ -58,6 +62,8 @@ def _over_common_sizes(rows: Rows) -> Rows:
             values = zip(row["sixths"], row[f"{METRIC}_by_size"], strict=True)
             kept = [value for part, value in values if part in common[row["dataset"]]]
             row = {**row, METRIC: statistics.fmean(kept)}
+            if row["sixths"][0] == 1:
+                row[SMALLEST] = row[f"{METRIC}_by_size"][0]
         found.append(row)
     return found
 
@@ -65,7 +71,7 @@ def _over_common_sizes(rows: Rows) -> Rows:
 def summaries(rows: Rows) -> Rows:
     found: Rows = []
     for rate in RATES:
-        for name in (*SETS, *LINEAR):
+        for name in (*SETS, *LARGE):
             some = [r for r in rows if (r["dataset"], r["missing"]) == (name, rate)]
             place = {"dataset": name, "missing": rate}
             found += _means(some, place)
@@ -73,7 +79,36 @@ def summaries(rows: Rows) -> Rows:
                 part = [row for row in some if row["scaling"] == scaling]
                 found += _claims(part, {**place, "scaling": scaling})
                 found += _choices(part, {**place, "scaling": scaling})
-    return found
+                found += _choices(part, {**place, "scaling": scaling}, "smallest", SMALLEST)
+    return found + _counts(found) + _verdicts(found)
+
+
+def _counts(found: Rows) -> Rows:
+    """Over sets, by the share hidden and the scaling of the features."""
+    counts: Rows = []
+    for rate in RATES:
+        for scaling in SCALINGS:
+            wanted = {"experiment": "choices", "missing": rate, "scaling": scaling}
+            some = [row for row in found if wanted.items() <= row.items()]
+            line: dict[str, Any] = {**wanted, "experiment": "count", "sets": len(some)}
+            line["ahead"] = sum(row["gmfs"] >= row["its"] for row in some)
+            line["best_or_tied"] = sum(row["best_or_tied"] for row in some)
+            counts.append({**line, "lost": [r["dataset"] for r in some if not r["best_or_tied"]]})
+    return counts
+
+
+def _verdicts(found: Rows) -> Rows:
+    """Over sets and shares hidden, by the scaling of the features."""
+    counts: Rows = []
+    for claim in CLAIMS:
+        for scaling in SCALINGS:
+            wanted = {"experiment": "claims", "claim": claim, "scaling": scaling}
+            some = [row for row in found if wanted.items() <= row.items()]
+            kinds = [row["verdict"] for row in some]
+            line: dict[str, Any] = {**wanted, "experiment": "verdicts", "comparisons": len(some)}
+            line |= {kind: kinds.count(kind) for kind in ("above", "no difference", "below")}
+            counts.append(line)
+    return counts
 
 
 def _means(rows: Rows, place: dict[str, Any]) -> Rows:
@@ -106,16 +141,19 @@ def _claims(rows: Rows, place: dict[str, Any]) -> Rows:
     return found
 
 
-def _choices(rows: Rows, place: dict[str, Any]) -> Rows:
+def _choices(
+    rows: Rows, place: dict[str, Any], experiment: str = "choices", metric: str = METRIC
+) -> Rows:
     """The best other method, and every other method that GMFS loses to."""
-    tests = {method: paired(rows, "run", METRIC, GMFS, method) for method in CHOICES}
+    rows = [row for row in rows if metric in row]
+    tests = {method: paired(rows, "run", metric, GMFS, method) for method in CHOICES}
     tests = {method: test for method, test in tests.items() if test.n > 1}
     if not tests:
         return []
     best = max(tests, key=lambda method: tests[method].second)
     lost = [method for method, test in tests.items() if _verdict(test) == "below"]
     test = tests[best]
-    line = {"experiment": "choices", **place, "gmfs": test.first, "best": best}
+    line = {"experiment": experiment, **place, "gmfs": test.first, "best": best}
     line |= {"its": test.second, "difference": f"{test.difference:+.4f}", "p": _p(test.t_p)}
     return [{**line, "lost_to": lost, "best_or_tied": not lost}]
 

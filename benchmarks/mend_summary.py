@@ -1,7 +1,10 @@
-"""The rows of ``mend_tables`` as gains per set, and tests over the sets.
+"""Rows of ``mend_tables``, ``_systems`` and ``_choices`` as gains per set, and tests over the sets.
 
-A set counts once in a test, with the mean over its rates and runs. P values are of Wilcoxon's
-signed-rank test of no difference, corrected by Holm for all tests of the file.
+A set counts once in a test, with the mean over its kinds of gap, rates and runs; where positives
+were dropped without a trace, unknown as negative is the same as the observed entries. P values are
+of Wilcoxon's signed-rank test of no difference. Four tests were planned (two
+methods, two measures); they are corrected by Holm among themselves, and the tests of each kind of
+gap among themselves.
 
     python benchmarks/mend_summary.py
 """
@@ -9,6 +12,7 @@ signed-rank test of no difference, corrected by Holm for all tests of the file.
 from __future__ import annotations
 
 import json
+from collections import defaultdict
 from pathlib import Path
 from typing import Any
 
@@ -22,122 +26,235 @@ from mend_tables import MENDED, NEGATIVE, OBSERVED
 
 RESULTS = Path(__file__).parent / "results"
 METRICS = ("average_precision", "macro_f1", "macro_auc", "hamming_loss", "log_loss")
+TESTED = ("average_precision", "macro_f1")
+FEWEST_SETS, FEWEST_OF_A_PART = 5, 3
 Rows = list[dict[str, Any]]
+# by set, kind of gap and rate
+Cells = dict[tuple[str, str, float], dict[str, float]]
 
 
 def main() -> None:
-    text = (RESULTS / "mend_tables.jsonl").read_text()
-    rows = [json.loads(line) for line in text.splitlines()]
-    found = [*per_set(rows), *tests(rows), *ranks(rows)]
+    rows = read("mend_tables")
+    found = [*per_set(rows), *overall(rows), *tests(rows), *ranks(rows)]
+    found += systems(rows, [row for row in read("mend_systems") if row["outcome"] == "fitted"])
+    found += choices(read("mend_choices"))
     (RESULTS / "mend_summary.jsonl").write_text("".join(json.dumps(row) + "\n" for row in found))
     for row in found:
         print(row)
 
 
-def means(rows: Rows, **wanted: Any) -> dict[str, dict[tuple, float]]:
-    """Of each metric, the mean over runs by set and rate."""
-    some = [row for row in rows if all(row[name] == value for name, value in wanted.items())]
-    places = dict.fromkeys((row["dataset"], row["rate"]) for row in some)
-    return {
-        metric: {
-            place: float(np.mean([r[metric] for r in some if (r["dataset"], r["rate"]) == place]))
-            for place in places
-        }
-        for metric in METRICS
-    }
+def read(name: str) -> Rows:
+    path = RESULTS / f"{name}.jsonl"
+    text = path.read_text() if path.exists() else ""
+    return [json.loads(line) for line in text.splitlines()]
 
 
-def gains(rows: Rows, against: str, **wanted: Any) -> dict[str, dict[tuple, float]]:
-    """Mended minus the other, over the runs that both have."""
-    both = paired(rows, against, **wanted)
-    ours, theirs = means(both, method=MENDED), means(both, method=against)
-    return {
-        metric: {place: ours[metric][place] - theirs[metric][place] for place in ours[metric]}
-        for metric in METRICS
-    }
+def scores_of(rows: Rows, method: str, classifier: str) -> dict[tuple, dict[str, float]]:
+    """By set, kind of gap, rate and run."""
+    found = {}
+    for row in rows:
+        same = row["method"] == method
+        if method == NEGATIVE and row["gap"] == "positives":
+            same = row["method"] == OBSERVED
+        if same and row.get("classifier", classifier) == classifier:
+            found[row["dataset"], row["gap"], row["rate"], row["run"]] = row
+    return found
 
 
-def paired(rows: Rows, against: str, **wanted: Any) -> Rows:
-    some = [row for row in rows if all(row[name] == value for name, value in wanted.items())]
-    cells = [
-        {(row["dataset"], row["rate"], row["run"]) for row in some if row["method"] == method}
-        for method in (MENDED, against)
-    ]
-    common = cells[0] & cells[1]
-    some = [row for row in some if row["method"] in (MENDED, against)]
-    return [row for row in some if (row["dataset"], row["rate"], row["run"]) in common]
+def compared(ours: dict[tuple, Any], theirs: dict[tuple, Any]) -> tuple[Cells, Cells]:
+    """Theirs and the gains over them, both means over the runs that both have."""
+    both: dict[tuple, list[tuple]] = defaultdict(list)
+    for key in ours:
+        if key in theirs:
+            both[key[:3]].append((theirs[key], ours[key]))
+    before: Cells = {}
+    gains: Cells = {}
+    for cell, pairs in both.items():
+        before[cell] = {m: float(np.mean([one[m] for one, _ in pairs])) for m in METRICS}
+        gains[cell] = {m: float(np.mean([b[m] - a[m] for a, b in pairs])) for m in METRICS}
+    return before, gains
+
+
+def gains_over(rows: Rows, against: str, classifier: str) -> tuple[Cells, Cells]:
+    ours = scores_of(rows, MENDED, classifier)
+    return compared(ours, scores_of(rows, against, classifier))
+
+
+def halves(rows: Rows) -> dict[str, str]:
+    return {row["dataset"]: row["half"] for row in rows}
+
+
+def classifiers(rows: Rows) -> list[str]:
+    return list(dict.fromkeys(row["classifier"] for row in rows))
+
+
+def by_set(cells: Cells, metric: str, gap: str | None = None) -> dict[str, float]:
+    """The mean of each set over its kinds of gap and rates."""
+    values: dict[str, list[float]] = defaultdict(list)
+    for (name, kind, _), scores in cells.items():
+        if gap in (None, kind):
+            values[name].append(scores[metric])
+    return {name: float(np.mean(some)) for name, some in values.items()}
 
 
 def per_set(rows: Rows) -> Rows:
+    """Gains over the observed entries, for each kind of gap."""
     found = []
-    for classifier in dict.fromkeys(row["classifier"] for row in rows):
+    half = halves(rows)
+    for classifier in classifiers(rows):
+        before, gains = gains_over(rows, OBSERVED, classifier)
         for gap in GAPS:
-            wanted = {"classifier": classifier, "gap": gap}
-            gain = gains(rows, OBSERVED, **wanted)
-            both = paired(rows, OBSERVED, **wanted)
-            plain = means(both, method=OBSERVED)
-            for name in dict.fromkeys(place[0] for place in gain["macro_f1"]):
-                places = [place for place in gain["macro_f1"] if place[0] == name]
-                some = [row for row in both if row["dataset"] == name]
-                row = {"experiment": "gains", **wanted, "dataset": name, "half": some[0]["half"]}
-                row["runs"] = len({one["run"] for one in some})
-                for metric in ("average_precision", "macro_f1"):
-                    row[metric] = float(np.mean([plain[metric][place] for place in places]))
-                    row[f"{metric}_gain"] = float(np.mean([gain[metric][p] for p in places]))
-                row["least"] = min(gain["average_precision"][place] for place in places)
-                row["log_loss_gain"] = float(np.mean([gain["log_loss"][p] for p in places]))
-                row["hamming_loss_gain"] = float(np.mean([gain["hamming_loss"][p] for p in places]))
+            for name in by_set(gains, "macro_f1", gap):
+                runs = {
+                    key[3] for key in scores_of(rows, MENDED, classifier) if key[:2] == (name, gap)
+                }
+                row = {"experiment": "gains", "classifier": classifier, "gap": gap}
+                row |= {"dataset": name, "half": half[name], "runs": len(runs)}
+                for metric in TESTED:
+                    row[metric] = by_set(before, metric, gap)[name]
+                for metric in METRICS:
+                    row[f"{metric}_gain"] = by_set(gains, metric, gap)[name]
+                some = [one for cell, one in gains.items() if cell[:2] == (name, gap)]
+                row["least"] = min(one["average_precision"] for one in some)
                 found.append(row)
     return found
 
 
+def overall(rows: Rows) -> Rows:
+    """Each set as it counts in the tests, and beside the better of both ways to go without."""
+    found = []
+    half = halves(rows)
+    for classifier in classifiers(rows):
+        observed = gains_over(rows, OBSERVED, classifier)[1]
+        negative = gains_over(rows, NEGATIVE, classifier)[1]
+        for name, gain in by_set(observed, "average_precision").items():
+            row = {"experiment": "sets", "classifier": classifier, "dataset": name}
+            row |= {"half": half[name], "over_observed": gain}
+            other = by_set(negative, "average_precision").get(name)
+            row |= {"over_negative": other, "over_the_better": min(gain, other or gain)}
+            row["macro_f1_gain"] = by_set(observed, "macro_f1")[name]
+            found.append(row)
+    return found
+
+
+def tested(values: list[float]) -> dict[str, Any]:
+    found = {"sets": len(values), "better": int(np.sum(np.array(values) > 0))}
+    found |= {"gain": float(np.mean(values)), "least": float(np.min(values))}
+    return found | {"p": float(wilcoxon(values).pvalue)}
+
+
 def tests(rows: Rows) -> Rows:
-    found: Rows = []
-    for classifier in dict.fromkeys(row["classifier"] for row in rows):
-        for gap, against in (("entries", OBSERVED), ("entries", NEGATIVE), ("positives", OBSERVED)):
-            gain = gains(rows, against, classifier=classifier, gap=gap)
-            for metric in ("average_precision", "macro_f1"):
-                sets = dict.fromkeys(place[0] for place in gain[metric])
-                values = [
-                    np.mean([v for place, v in gain[metric].items() if place[0] == name])
-                    for name in sets
-                ]
-                if len(values) < 5:
+    """The four tests, the same for each half and for blind sets, and for each kind of gap."""
+    half = halves(rows)
+    found: dict[tuple[str, str], Rows] = defaultdict(list)
+    for classifier in classifiers(rows):
+        for against in (OBSERVED, NEGATIVE):
+            gains = gains_over(rows, against, classifier)[1]
+            for metric in TESTED:
+                wanted = {"classifier": classifier, "against": against, "metric": metric}
+                for part in ("all", "chosen on", "confirmed on", "blind"):
+                    some = [
+                        gain
+                        for name, gain in by_set(gains, metric).items()
+                        if half[name] == part or (part == "all" and half[name] != "blind")
+                    ]
+                    if len(some) >= (FEWEST_SETS if part == "all" else FEWEST_OF_A_PART):
+                        kind = "tests" if part == "all" else "parts"
+                        row = {"experiment": kind, "part": part, **wanted, **tested(some)}
+                        found[kind, classifier].append(row)
+                for gap in GAPS if against == OBSERVED else ("entries",):
+                    one = by_set(gains, metric, gap)
+                    some = [gain for name, gain in one.items() if half[name] != "blind"]
+                    if len(some) >= FEWEST_SETS:
+                        row = {"experiment": "tests by gap", "gap": gap, **wanted, **tested(some)}
+                        found["tests by gap", classifier].append(row)
+    return [row for (kind, _), some in found.items() for row in corrected(kind, some)]
+
+
+def corrected(kind: str, rows: Rows) -> Rows:
+    if kind == "parts":
+        return rows
+    values = holm([row["p"] for row in rows])
+    return [row | {"corrected": float(p)} for row, p in zip(rows, values, strict=True)]
+
+
+def systems(rows: Rows, theirs: Rows) -> Rows:
+    """Mended classifiers beside each of the systems, on the sets that both have."""
+    found = []
+    for classifier in ("logistic", "kernel"):
+        ours = scores_of(rows, MENDED, classifier)
+        for method in dict.fromkeys(row["method"] for row in theirs):
+            before, gains = compared(ours, scores_of(theirs, method, classifier))
+            for gap in GAPS:
+                names = by_set(gains, "macro_f1", gap)
+                if not names:
                     continue
-                row = {"experiment": "tests", "classifier": classifier, "gap": gap}
-                row |= {"against": against, "metric": metric, "sets": len(values)}
-                row |= {"better": int(np.sum(np.array(values) > 0)), "gain": float(np.mean(values))}
-                row |= {"least": float(np.min(values)), "p": float(wilcoxon(values).pvalue)}
+                row = {"experiment": "systems", "classifier": classifier, "gap": gap}
+                row |= {"method": method, "sets": len(names)}
+                for metric in TESTED:
+                    some = list(by_set(gains, metric, gap).values())
+                    row[metric] = float(np.mean(list(by_set(before, metric, gap).values())))
+                    row |= {f"{metric}_gain": float(np.mean(some)), f"{metric}_least": min(some)}
+                    row[f"{metric}_better"] = int(np.sum(np.array(some) > 0))
                 found.append(row)
-    corrected = holm([row["p"] for row in found])
-    return [row | {"corrected": float(p)} for row, p in zip(found, corrected, strict=True)]
+    return found
+
+
+def choices(rows: Rows) -> Rows:
+    """Gains of what was tried, each set and rate with the same weight."""
+    found = []
+    for gap in GAPS:
+        cells: dict[str, dict[tuple, Rows]] = defaultdict(lambda: defaultdict(list))
+        for row in rows:
+            if row["gap"] == gap:
+                cells[row["variant"]][row["dataset"], row["rate"]].append(row)
+        for variant in cells:
+            row = {"experiment": "choices", "gap": gap, "variant": variant}
+            for metric in ("average_precision", "macro_auc"):
+                gains = [
+                    mean_of(some, metric) - mean_of(like(cells[OBSERVED][cell], some), metric)
+                    for cell, some in cells[variant].items()
+                ]
+                row[f"{metric}_gain"] = float(np.mean(gains))
+                row |= {f"{metric}_least": min(gains)}
+            row["cells"] = len(cells[variant])
+            for fact in ("hidden_log_loss", "hidden_auc"):
+                held = [mean_of(some, fact) for some in cells[variant].values() if fact in some[0]]
+                row |= {fact: float(np.mean(held))} if held else {}
+            if variant != OBSERVED:
+                found.append(row)
+    return found
+
+
+def mean_of(rows: Rows, field: str) -> float:
+    return float(np.mean([row[field] for row in rows]))
+
+
+def like(rows: Rows, others: Rows) -> Rows:
+    """Those of the same runs."""
+    runs = {row["run"] for row in others}
+    return [row for row in rows if row["run"] in runs]
 
 
 def ranks(rows: Rows) -> Rows:
-    """Mean ranks over sets and rates, of the methods that have all of them."""
+    """Mean ranks over sets and rates with entries unknown, of sets that all methods have."""
     found = []
-    for metric in ("average_precision", "macro_f1"):
-        some = [row for row in rows if row["gap"] == "entries" and row["classifier"] == "logistic"]
-        methods = list(dict.fromkeys(row["method"] for row in some))
-        table = {method: means(some, method=method)[metric] for method in methods}
+    some = [row for row in rows if row["gap"] == "entries" and row["half"] != "blind"]
+    methods = list(dict.fromkeys(row["method"] for row in some if row["classifier"] == "logistic"))
+    for metric in TESTED:
+        table: dict[str, dict[tuple, float]] = {}
+        for method in methods:
+            one = scores_of(some, method, "logistic")
+            table[method] = {cell: a[metric] for cell, a in compared(one, one)[0].items()}
         places = [p for p in table[OBSERVED] if all(p in table[method] for method in methods)]
-        if not places:
-            continue
         scores = np.array([[table[method][place] for method in methods] for place in places])
         ranking = rank_methods(methods, scores, higher_is_better=True)
+        facts = {"blocks": ranking.n_blocks, "sets": len({place[0] for place in places})}
+        facts |= {"critical_difference": ranking.critical_difference}
+        facts |= {"friedman_p": ranking.friedman_p}
         for method, rank in zip(ranking.methods, ranking.mean_ranks, strict=True):
-            found.append(
-                {
-                    "experiment": "ranks",
-                    "metric": metric,
-                    "method": method,
-                    "mean_rank": rank,
-                    "blocks": ranking.n_blocks,
-                    "sets": len({place[0] for place in places}),
-                    "critical_difference": ranking.critical_difference,
-                    "friedman_p": ranking.friedman_p,
-                }
-            )
+            row = {"experiment": "ranks", "metric": metric, "method": method}
+            found.append(row | {"mean_rank": rank, **facts})
     return found
 
 

@@ -2,10 +2,10 @@
 
 Entries unknown at random, or positives dropped without a trace; complete test rows. The penalty of
 the classifier is chosen for every method alike, for each set, kind of gap and rate (of large sets
-for each kind of gap, at its middle rate), by the area under the ROC curve over all recorded entries
-of held-out training rows of a run that is not in the table: three folds of at most 3,000 rows, of
-small sets repeated until that many rows were judged. Mend takes the classifier as it was chosen for
-the observed entries.
+and of forests for each kind of gap, at its middle rate), by the area under the ROC curve over all
+recorded entries of held-out training rows of a run that is not in the table: three folds of at most
+3,000 rows, of small sets repeated until that many rows were judged. Mend takes the classifier as it
+was chosen for the observed entries.
 
     python benchmarks/mend_tables.py [sets] [--classifier logistic] [--gaps entries positives]
 """
@@ -28,7 +28,7 @@ from labelgap import BinaryRelevance, LabelPrior, Mend, metrics
 from labelgap.mending import NeighborsCompleter, ScoreCompleter
 from labelgap.mending._soft_targets import SoftLabel, fit_labels, scores_of
 from labelgap.yardsticks._label_prior import observed_frequency
-from mend_data import CHOSEN_ON, CONFIRMED_ON, GAPS, LARGE, TEXT, Run, draw_run, score
+from mend_data import CHOSEN_ON, CONFIRMED_ON, GAPS, LARGE, TEXT, Run, draw_run, half_of, score
 from result_rows import ResultRows
 
 OBSERVED, NEGATIVE, MENDED = "observed entries", "unknown as negative", "mended"
@@ -107,7 +107,7 @@ class Tables:
 
     def choose(self, gap: str, rate: float, method: str) -> float:
         method = OBSERVED if method == MENDED else method
-        if self.name in LARGE:
+        if self.name in LARGE or self.classifier == "forest":
             rate = GAPS[gap][1]
         wanted = {"dataset": self.name, "classifier": self.classifier, "gap": gap, "rate": rate}
         found = []
@@ -140,7 +140,7 @@ class Tables:
         seconds = time.perf_counter() - start
         row = {"experiment": "tables", **wanted, "setting": setting, **score(model, run)}
         row |= {"fit_seconds": seconds, "device": self.device}
-        row["half"] = "chosen on" if self.name in CHOSEN_ON else "confirmed on"
+        row["half"] = half_of(self.name)
         if isinstance(model, Mend):
             row |= {"recorded": model.recorded_, "weight": model.completed_.weights.max()}
             row["completer"] = model.verdict_.plan.completer if model.verdict_ else None
@@ -165,6 +165,7 @@ def main() -> None:
         "--classifier", default="logistic", choices=["logistic", "kernel", "forest"]
     )
     parser.add_argument("--gaps", nargs="*", default=list(GAPS))
+    parser.add_argument("--rates", nargs="*", type=float, help="only these")
     parser.add_argument("--runs", type=int, help="5, or 3 for large sets, by default")
     parser.add_argument("--methods", nargs="*", help="only these")
     parser.add_argument("--device", help="of torch, for logistic regressions")
@@ -175,7 +176,7 @@ def main() -> None:
         n_runs = arguments.runs or (3 if name in LARGE else 5)
         for seed in range(1, 1 + n_runs):
             for gap in arguments.gaps:
-                for rate in GAPS[gap]:
+                for rate in arguments.rates or GAPS[gap]:
                     for method in methods(gap, arguments.classifier, 1.0, None):
                         if not arguments.methods or method in arguments.methods:
                             tables.measure(gap, rate, method, seed)

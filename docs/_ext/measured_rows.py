@@ -9,6 +9,9 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
+_SIGNIFICANCE = ("p", "corrected")
+_SMALL = ("gain", "least", "over_observed", "over_negative", "over_the_better")
+
 FOLDER = Path(__file__).parents[2] / "benchmarks" / "results"
 
 
@@ -26,14 +29,22 @@ def read_rows(prefix: str, folder: Path = FOLDER, **wanted: str) -> list[dict[st
     return [row for row in rows if all(str(row.get(k)) == v for k, v in wanted.items())]
 
 
-def averaged(rows: list[dict[str, Any]], columns: Iterable[str]) -> list[dict[str, Any]]:
-    """Rows that agree in all these columns but their floats, as one: "mean ± deviation"."""
+def averaged(
+    rows: list[dict[str, Any]], columns: Iterable[str], by: Iterable[str] = ()
+) -> list[dict[str, Any]]:
+    """Rows that agree in all these columns but their floats, as one: "mean ± deviation".
+
+    Floats of the columns ``by`` are no results: rows have to agree in them too.
+    """
     columns = [c for c in columns if any(c in row for row in rows)]
     groups: dict[str, list[dict[str, Any]]] = {}
     for row in rows:
-        words = {c: row.get(c) for c in columns if not isinstance(row.get(c), float)}
+        words = {c: row.get(c) for c in columns if c in by or not isinstance(row.get(c), float)}
         groups.setdefault(json.dumps(words, sort_keys=True), []).append(row)
-    return [{c: _spread([row.get(c) for row in g], c) for c in columns} for g in groups.values()]
+    return [
+        {c: g[0].get(c) if c in by else _spread([row.get(c) for row in g], c) for c in columns}
+        for g in groups.values()
+    ]
 
 
 def _spread(values: list[Any], column: str) -> Any:
@@ -51,12 +62,16 @@ def checksum(rows: Iterable[dict[str, Any]]) -> str:
 
 
 def shown(value: Any, column: str = "") -> str:
-    """A value as a cell of a table: three decimals for scores, three digits for the rest."""
+    """A value as a cell of a table: three decimals for scores, four for gains, or three digits."""
     if value is None:
         return "–"
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, float):
+        if column in _SIGNIFICANCE:
+            return f"{value:.2g}"
+        if column.endswith(_SMALL):
+            return f"{value:.4f}"
         is_score = 0 < abs(value) < 1 and not column.endswith(("seconds", "_iteration"))
         return f"{value:.3f}" if is_score else f"{value:.3g}"
     if isinstance(value, dict):

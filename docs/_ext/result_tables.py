@@ -18,7 +18,8 @@ class ResultTable(SphinxDirective):
 
     ``:columns:`` lists fields, each with a heading after ``=`` if it needs another one; ``:where:``
     keeps rows (``dataset=bibtex, experiment=accuracy``); ``:averaged:`` gives the mean and the
-    standard deviation of rows that differ in figures alone; ``:script:`` is what makes the rows.
+    standard deviation of rows that differ in figures alone, and ``:by:`` the figures that they must
+    not differ in; ``:script:`` is what makes the rows.
     """
 
     required_arguments = 1
@@ -26,6 +27,7 @@ class ResultTable(SphinxDirective):
         "columns": directives.unchanged_required,
         "where": directives.unchanged,
         "averaged": directives.flag,
+        "by": directives.unchanged,
         "script": directives.unchanged,
     }
 
@@ -35,7 +37,7 @@ class ResultTable(SphinxDirective):
         rows = read_rows(self.arguments[0], **pairs(self.options.get("where", "")))
         columns = pairs(self.options["columns"])
         if "averaged" in self.options:
-            rows = averaged(rows, columns)
+            rows = averaged(rows, columns, pairs(self.options.get("by", "")))
         text = table(rows, columns) if rows else _ABSENT
         return self.parse_text_to_nodes(text + command(self.options.get("script")))
 

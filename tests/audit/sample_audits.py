@@ -83,7 +83,9 @@ def sample_audit(n_suggestions: int = 12) -> Audit:
         ),
         suggestions=tuple(_suggestion(rank) for rank in range(1, n_suggestions + 1)),
         learning_curve=tuple(
-            LearningPoint(share, int(160 * share), Estimate(ap, ap - 0.04, ap + 0.04))
+            LearningPoint(
+                share, int(160 * share), Estimate(ap, ap - 0.04, ap + 0.04), int(400 * share)
+            )
             for share, ap in ((0.25, 0.61), (0.5, 0.68), (1.0, 0.72))
         ),
         calibration=tuple(

@@ -9,7 +9,7 @@ from sklearn.metrics import average_precision_score, roc_auc_score
 
 from labelgap.audit._chances import chances_of, recorded_chance
 from labelgap.audit._quality import auc_of, average_precision_of, calibration_curve
-from labelgap.audit._recording import read_ceiling, surest_share
+from labelgap.audit._recording import _surest, read_ceiling
 from labelgap.audit._tally import N_BINS, N_COARSE, Found, Tally, bin_centres, bins_of
 from labelgap.kernels.surest import wilson
 
@@ -125,8 +125,8 @@ def test_labels_that_nothing_predicts_leave_the_question_open():
 
 
 def test_the_surest_entries_need_to_be_thirty():
-    assert surest_share(np.array([20.0]), np.array([20.0])).low == 0.0
-    few = surest_share(np.array([100.0, 29.0]), np.array([10.0, 29.0]))
+    assert _surest(np.array([20.0]), np.array([20.0])).low == 0.0
+    few = _surest(np.array([100.0, 29.0]), np.array([10.0, 29.0]))
     assert few.value == pytest.approx(39 / 129)
 
 

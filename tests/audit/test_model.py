@@ -146,6 +146,21 @@ def test_dense_features_are_standardised_and_constant_ones_vanish():
     np.testing.assert_allclose(rows.scaled.std(axis=0)[[0, 2]], 1 / np.sqrt(3))
 
 
+def test_what_an_item_lacks_is_no_reason():
+    rng = np.random.default_rng(0)
+    words = (rng.random((40, 6)) < 0.3) * 1.0
+    words[:, 5] = rng.normal(size=40)
+    dense, stored = feature_rows(words), feature_rows(sparse.csr_array(words))
+    for row in range(40):
+        at, pulls = dense.pulls(row, np.ones(6))
+        assert (
+            at.tolist()
+            == np.flatnonzero(words[row]).tolist()
+            == stored.pulls(row, np.ones(6))[0].tolist()
+        )
+        np.testing.assert_allclose(pulls, dense.scaled[row, at])
+
+
 def test_many_features_are_projected_and_pulls_refer_to_them(monkeypatch):
     monkeypatch.setattr("labelgap.audit._rows._MOST_FEATURES", 5)
     monkeypatch.setattr("labelgap.audit._rows._N_COMPONENTS", 3)

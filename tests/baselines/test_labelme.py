@@ -130,7 +130,8 @@ def test_every_step_is_a_minimum(rng):
     assert best < lower
     for t in (0.99, 1.01):
         W_t = [t * w for w in scaled.W]
-        other = scaled._replace(W=W_t, Z=t * scaled.Z, B=scaled.B / t)
+        images = _labelme.images_of(views, W_t)
+        other = scaled._replace(W=W_t, images=images, Z=t * scaled.Z, B=scaled.B / t)
         assert _labelme.objective(problem, other) > best
 
 

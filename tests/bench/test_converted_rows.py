@@ -74,5 +74,5 @@ def test_an_experiment_measures_what_the_script_measured(name, dataset, method):
     experiment = EXPERIMENTS[name]
     again = do(Job(experiment, row.cell, Kind.RESULT, "full", 600.0, 1, row.params)).row
     assert again.status is Status.MEASURED, again.reason
-    # logistic regressions end within their tolerance, by whatever solver
-    assert again.metrics == pytest.approx(row.metrics, abs=1e-4)
+    # logistic regressions and machines end within their tolerance, by whatever solver
+    assert again.metrics == pytest.approx(row.metrics, abs=5e-4)

@@ -97,5 +97,5 @@ def test_time_is_nothing_to_choose_settings_by():
 def test_options_are_checked():
     with pytest.raises(ValueError, match="no option 'colour' of the protocol; it has: none"):
         Protocol(colour=1)
-    with pytest.raises(ValueError, match="it has: sixths, linear"):
+    with pytest.raises(ValueError, match="it has: sixths, divisions"):
         PROTOCOLS["hidden-positives"](colour=1)

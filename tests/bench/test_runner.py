@@ -62,6 +62,7 @@ def test_rows_describe_themselves(tmp_path):
         assert row.threads == 1
         assert row.fit_seconds >= 0
         assert row.predict_seconds >= 0
+        assert row.fit_cpu_seconds >= 0
         assert row.peak_gigabytes is None or row.peak_gigabytes > 0.01
     choice = RowStore(rows).rows("toy", Kind.SELECTION)[0]
     assert len(choice.candidates) == len(choice.scores) == 2

@@ -71,9 +71,10 @@ def test_missing_extras_are_named_before_any_work(run, monkeypatch, workplace, m
     assert list(workplace.iterdir()) == []
 
 
-def test_as_a_process():
+@pytest.mark.parametrize("module", ["labelgap", "labelgap.cli"])
+def test_as_a_process(module):
     environment = {name: value for name, value in os.environ.items() if name != "LABELGAP_DATA"}
-    command = [sys.executable, "-m", "labelgap.cli", "datasets", "yeast", "--json"]
+    command = [sys.executable, "-m", module, "datasets", "yeast", "--json"]
     done = subprocess.run(command, capture_output=True, text=True, env=environment, check=False)
     assert done.returncode == 0, done.stderr
     assert json.loads(done.stdout)["n_labels"] == 14

@@ -368,3 +368,13 @@ def test_nothing_is_left_when_writing_fails(run, table, monkeypatch):
     assert ran.code == 1
     assert "No space left on device" in ran.err
     assert not Path("audit").exists()
+
+
+def test_arrays_are_audited(run):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(80, 3))
+    np.savez("arrays.npz", X=X, Y=(X[:, :2] + 0.3 * rng.normal(size=(80, 2)) > 0) * 1)
+    ran = run("audit", "arrays.npz", "--json")
+    assert ran.code == 0, ran
+    assert ran.json["summary"]["n_items"] == 80
+    assert ran.json["provenance"]["command"] == "labelgap audit arrays.npz"

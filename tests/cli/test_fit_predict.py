@@ -13,7 +13,7 @@ import pytest
 import labelgap
 from cli.sample_tables import table_rows, write_rows
 from labelgap import metrics
-from labelgap.cli._models import MODELS
+from labelgap.cli._models import MODELS, Scale, make_model, watched
 
 pandas = pytest.importorskip("pandas")
 skops = pytest.importorskip("skops.io")
@@ -374,3 +374,29 @@ def test_options_that_do_not_apply_are_refused(fails, items):
     assert "--unstated unknown" in fails(
         "fit", items, "-l", "tag_a", "--unstated", "unknown", "-o", "m"
     )
+
+
+def test_a_fit_is_watched_and_forgets_it():
+    heard = []
+    model = make_model("bmlpl", ["n_factors=2"], Scale.NONE, np.ones((4, 2)))[-1]
+    X, Y = np.random.default_rng(0).random((30, 4)), np.tile([[1, 0, 1], [0, 1, 1]], (15, 1))
+    with watched(model, lambda *said: heard.append(said), "fitting"):
+        model.fit(X, Y)
+    assert heard[0] == ("fitting", 1, 100)
+    assert heard[-1] == ("fitting", 100, 100)
+    assert model.callback is None
+    silent = make_model("prior", [], Scale.NONE, X)[-1]
+    with watched(silent, lambda *said: heard.clear(), "fitting"):
+        silent.fit(X, Y)
+    assert heard
+
+
+def test_arrays_without_labels_are_predicted(run):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(60, 3))
+    np.savez("known.npz", X=X, Y=(X[:, :2] > 0) * 1.0)
+    np.savez("new.npz", X=X[:7])
+    assert run("fit", "known.npz", "-o", "arrays.model").code == 0
+    ran = run("predict", "arrays.model", "new.npz", "-o", "p.csv", "--json")
+    assert ran.code == 0, ran
+    assert len(_predicted()) == 7

@@ -89,6 +89,17 @@ def test_select(run):
     assert ran.code == 0, ran
     assert {one["name"] for one in ran.json["features"]} == {"age", "size"}
     assert pandas.read_csv("f.csv")["stability"].min() > 0.5
+    assert "--model" not in ran.json["command"]
+
+
+@pytest.mark.parametrize("model", ["cmfs", "fsnm"])
+def test_select_with_another_model(run, table, model):
+    ran = run("select", table, *WIDE, "-k", 1, "--repeats", 2, "-m", model, "--json")
+    assert ran.code == 0, ran
+    assert ran.json["features"][0]["name"] in ("age", "size")
+    assert f"--model {model}" in ran.json["command"]
+    again = run(*shlex.split(ran.json["command"])[1:], "--json")
+    assert again.json["features"] == ran.json["features"]
 
 
 def counts(rows, new):
@@ -113,6 +124,13 @@ def test_extend_predicts_labels_that_no_row_carries(run, table):
     assert list(made.columns) == ["id", "old"]
     is_old = pandas.read_csv(table)["age"] > 0.5
     assert made["old"][is_old].mean() > made["old"][~is_old].mean()
+    for model in ("costa", "vote"):
+        given = ("--counts", "counts.csv", "-o", f"{model}.csv", "-m", model, "--json")
+        ran = run("extend", table, *WIDE, *given)
+        assert ran.code == 0, ran
+        assert f"--model {model}" in ran.json["command"]
+        made = pandas.read_csv(f"{model}.csv")
+        assert made["old"][is_old].mean() > made["old"][~is_old].mean()
 
 
 def test_extend_refuses_other_tables(fails, table):

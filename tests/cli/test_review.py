@@ -67,8 +67,8 @@ def test_a_table_is_audited_first(run, songs, interrupted):
     assert ran.json["n_suggestions"] == len(review.audit.suggestions) == 30
     (question,) = review.next_batch("Ann", 1)
     assert question.suggestion.item.startswith("s")
-    assert {"features", "has the labels"} == question.about.keys()
-    assert any(name in question.about["features"] for name in ("loud", "fast", "long", "old"))
+    assert {"stands out by", "has the labels"} == question.about.keys()
+    assert any(name in question.about["stands out by"] for name in ("loud", "fast", "long", "old"))
     # the same call goes on with the same file
     review.decide(question.suggestion.item, question.suggestion.label, "accept", "Ann")
     again = run("review", songs, *options)

@@ -196,6 +196,33 @@ def test_ragged_lines_and_other_encodings(fails):
     assert "iconv -f UTF-16" in told
 
 
+def test_other_separators_and_columns_of_one_name(fails):
+    _items().to_csv("semi.csv", index=False, sep=";")
+    told = fails("audit", "semi.csv", "-l", "tag_*", "--item", "id")
+    assert "Is it separated by ';'? Save it with commas" in told
+    twins = _items().rename(columns={"size": "age"})
+    twins.to_csv("twins.csv", index=False)
+    told = fails("audit", "twins.csv", "-l", "tag_*", "--item", "id")
+    assert "twins.csv, line 1: two columns are called 'age'" in told
+
+
+def test_a_file_is_named_once(fails):
+    path = _write(_items(), "items", "csv")
+    told = fails("audit", path, "-l", "tag_*", "--item", "id", "--decisions", path)
+    assert told.count("items.csv") == 1
+    assert "is no decisions file" in told
+
+
+def test_zeros_in_front_of_ids_are_kept(run):
+    items = _items().assign(id=[f"{k:04d}" for k in range(30)])
+    _write(items[["id", "age", "size"]], "items", "csv")
+    _write(_pairs(items), "tags", "parquet")
+    given = ("items.csv", "--item", "id", "--label-table", "tags.parquet")
+    ran = run("complete", *given, "-o", "c.csv", "--threshold", "0.01")
+    assert ran.code == 0, ran
+    assert set(pandas.read_csv("c.csv", dtype=str)["id"]) <= set(items["id"])
+
+
 @pytest.mark.parametrize("kind", KINDS)
 def test_large_ids_stay_what_they_are(run, kind):
     path = _write(_items(), "items", kind)

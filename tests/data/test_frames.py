@@ -34,6 +34,44 @@ def test_parquet_comes_before_text_in_a_folder(tmp_path):
     assert len(read_frame(tmp_path)[0]) == 3
 
 
+@pytest.mark.parametrize(
+    ("written", "read"),
+    [
+        (["007", "7", "8"], ["007", "7", "8"]),
+        (["7", "-8", "9"], [7, -8, 9]),
+        (["7.0", "8", "9.00"], [7, 8, 9]),
+        (["1e3", "2", "3"], ["1e3", "2", "3"]),
+        ([" 7", "8 ", "9"], [7, 8, 9]),
+        (["999999999999999999", "1", "2"], [999999999999999999, 1, 2]),
+        (["99999999999999999999", "1", "2"], ["99999999999999999999", "1", "2"]),
+        (["9007199254740993.0", "1", "2"], ["9007199254740993.0", "1", "2"]),
+    ],
+)
+@pytest.mark.parametrize("kind", ["csv", "tsv", "folder"])
+def test_ids_are_what_is_written(tmp_path, written, read, kind):
+    mark = "\t" if kind == "tsv" else ","
+    lines = [mark.join(line) for line in [("id", "a"), *((one, "1") for one in written)]]
+    path = tmp_path / ("x.tsv" if kind == "tsv" else "x.csv")
+    path.write_text("\n".join(lines))
+    frame, _ = read_frame(tmp_path if kind == "folder" else path, ids=["id", "not there"])
+    assert frame["id"].tolist() == read
+    assert frame["a"].tolist() == [1, 1, 1]
+
+
+def test_zeros_in_front_tell_items_apart(tmp_path):
+    (tmp_path / "items.csv").write_text("id,a\n01,1\n1,2\n002,3\n")
+    (tmp_path / "tags.csv").write_text("id,label\n01,x\n002,01\n1,1\n")
+    found = read_table(tmp_path / "items.csv", label_table=tmp_path / "tags.csv", item="id")
+    assert found.Y.names.tolist() == ["01", "1", "x"]
+    assert found.Y.to_tag_sets() == [{"x"}, {"1"}, {"01"}]
+
+
+def test_two_columns_of_one_name_are_refused(tmp_path):
+    (tmp_path / "x.csv").write_text("id,a,l,a\n1,2,1,3\n")
+    with pytest.raises(DataFormatError, match=r"x\.csv, line 1: two columns are called 'a'"):
+        read_table(tmp_path / "x.csv", label_columns=["l"], item="id")
+
+
 def test_tab_separated_text(tmp_path):
     FRAME.to_csv(tmp_path / "x.tsv", index=False, sep="\t")
     pandas.testing.assert_frame_equal(read_frame(tmp_path / "x.tsv")[0], FRAME)

@@ -37,6 +37,30 @@ def test_precision_of_the_first_suggestions(method, words):
     assert words.format(f"{statistics.mean(measured):.0%}") in TEXT
 
 
+def test_mended_classifiers_against_observed_entries():
+    found = {
+        row["metric"]: row
+        for row in rows("mend_summary")
+        if row["experiment"] == "tests"
+        and (row["classifier"], row["against"]) == ("logistic", "observed entries")
+    }
+    for row in found.values():
+        assert row["better"] == row["sets"]
+        assert f"on all {row['sets']} sets of the comparison" in TEXT
+    assert f"average precision (by {found['average_precision']['gain']:.3f} on the 13)" in TEXT
+    assert f"macro F1 (by {found['macro_f1']['gain']:.2f}," in TEXT
+    blind = [
+        row
+        for row in rows("mend_summary")
+        if row["experiment"] == "parts"
+        and (row["part"], row["against"]) == ("blind", "observed entries")
+    ]
+    assert blind
+    for row in blind:
+        assert row["better"] == row["sets"]
+        assert f"on all {row['sets']} that were kept for the end" in TEXT
+
+
 def test_complete_sets_are_called_complete_and_others_are_not():
     complete = [row for row in rows("audit_recording") if row["dropped"] == 0]
     assert f"on all {len(complete)} complete sets" in TEXT

@@ -70,6 +70,21 @@ def test_rows_that_differ_in_figures_alone_are_averaged():
     assert len(averaged(rows, ["method", "draw", "score"])) == 3
 
 
+def test_figures_that_rows_are_told_apart_by():
+    rows = [{"rate": rate, "score": rate + draw} for rate in (0.2, 0.4) for draw in (0.1, 0.3)]
+    assert averaged(rows, ["rate", "score"], ["rate"]) == [
+        {"rate": 0.2, "score": "0.400 ± 0.141"},
+        {"rate": 0.4, "score": "0.600 ± 0.141"},
+    ]
+    assert len(averaged(rows, ["rate", "score"])) == 1
+
+
+def test_gains_and_p_values_keep_their_digits():
+    assert shown(0.00024, "p") == "0.00024"
+    assert shown(0.0003, "average_precision_gain") == "0.0003"
+    assert shown(0.0003, "average_precision") == "0.000"
+
+
 def test_tables_leave_out_columns_that_were_not_measured(folder):
     pytest.importorskip("sphinx", reason="pip install 'labelgap[docs]'")
     from result_tables import pairs, table

@@ -94,7 +94,7 @@ def test_what_the_page_says_of_unknown_cells():
 def check_mend(rows):
     mend, plain = rows["Mend"], rows["BinaryRelevance"]
     for name in ("emotions", "yeast"):
-        assert abs(mend[f"{name}_ap"] - plain[f"{name}_ap"]) < 0.01
+        assert 0 < mend[f"{name}_ap"] - plain[f"{name}_ap"] < 0.015
         assert mend[f"{name}_f1"] > plain[f"{name}_f1"]
 
 

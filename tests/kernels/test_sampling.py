@@ -174,7 +174,7 @@ def test_tables_are_summed_over_rows(rng):
 
 
 @pytest.mark.parametrize("shape", [0.05, 0.3, 1.0, 1.3, 2.3, 5.0, 40.7])
-@pytest.mark.parametrize("psi", [0.0, -0.02, 0.3, -3.0, 9.0, -25.0])
+@pytest.mark.parametrize("psi", [0.0, -0.02, 0.3, -3.0, 9.0, -25.0, 39.9, -40.1, 1e3, 1e8])
 def test_polya_gamma_moments_and_laplace_transform(shape, psi, rng):
     draws = sampling.sample_polya_gamma(rng, np.array(shape), np.full(40_000, psi))
     mean = shape * slow.polya_gamma_unit_mean(psi)
@@ -186,6 +186,19 @@ def test_polya_gamma_moments_and_laplace_transform(shape, psi, rng):
         assert abs(z) < LARGEST_Z
     assert draws.mean() == pytest.approx(mean, abs=LARGEST_Z * draws.std() / 200)
     assert (draws > 0).all()
+
+
+@pytest.mark.parametrize(
+    ("shape", "psi", "place"),
+    [
+        ([1.0, 1.0], [0.0, np.nan], r"psi\[1\] is nan"),
+        ([1.0, 1.0], [-np.inf, 1.0], r"psi\[0\] is -inf"),
+        ([1.0, 0.0], [2.0, 1.0], r"shape\[1\] is 0.0"),
+    ],
+)
+def test_parameters_without_a_polya_gamma_variable(shape, psi, place, rng):
+    with pytest.raises(ValueError, match=place):
+        sampling.sample_polya_gamma(rng, np.array(shape), np.array(psi))
 
 
 def test_unit_variance_is_the_derivative_of_the_mean():

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.stats import binomtest
 
-from labelgap.kernels.surest import surest_share, wilson
+from labelgap.kernels.surest import surest_of_bins, surest_share, wilson
 
 
 @pytest.mark.parametrize(("hits", "n"), [(0, 7), (3, 7), (7, 7), (120, 400)])
@@ -37,6 +37,22 @@ def test_best_lower_end_of_all_sets(seed):
 
 def test_too_few_entries_say_nothing():
     assert surest_share(np.zeros(49), np.ones(49, dtype=bool)) is None
+
+
+def test_bins_of_one_score_each_say_the_same():
+    rng = np.random.default_rng(3)
+    scores = rng.integers(0, 12, size=400).astype(float)
+    hits = rng.random(400) < scores / 15
+    falling = np.arange(11, -1, -1)
+    n = np.array([(scores == one).sum() for one in falling])
+    found = np.array([hits[scores == one].sum() for one in falling])
+    shares = [(found[: k + 1].sum(), n[: k + 1].sum()) for k in range(12)]
+    lows = [wilson(np.array([float(h)]), np.array([float(m)]))[0][0] for h, m in shares]
+    best = int(np.argmax(lows))
+    share = surest_of_bins(n, found, fewest=5)
+    assert share is not None
+    assert (share.n, share.value) == (shares[best][1], shares[best][0] / shares[best][1])
+    assert surest_of_bins(n, found, fewest=401) is None
 
 
 def test_levels_off_at_the_rate():

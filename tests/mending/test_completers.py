@@ -180,3 +180,38 @@ def test_fewer_rows_than_neighbours(problem):
         unknown = Labels.from_dense(np.full((4, 2), np.nan))
     nothing = NeighborsCompleter().fit(X[:4], unknown)
     np.testing.assert_array_equal(columns(nothing, X[:4], unknown), np.full((4, 2), 0.5))
+
+
+@pytest.mark.parametrize("container", [np.asarray, sparse.csr_array])
+def test_coefficients_of_labels_have_a_variance_of_their_own(problem, container):
+    """A penalty of w^2 / (2 v) beside w^2 / (2 C), and no tolerance that matters."""
+    X, Y, _ = problem
+    labels, precise = Labels.from_dense(Y), LogisticRegression(C=0.02, tol=1e-8)
+    found = LabelwiseCompleter(precise, label_variance=2.0).fit(container(X), labels)
+    codes = label_codes(labels, found.frequency_).toarray() * np.sqrt(2.0 / 0.02)
+    for label in range(3):
+        others = np.delete(np.arange(3), label)
+        joined = np.hstack([X, codes[:, others]])
+        known = ~np.isnan(Y[:, label])
+        plain = LogisticRegression(C=0.02, tol=1e-10, solver="newton-cholesky")
+        plain.fit(joined[known], Y[known, label])
+        said = list(found.columns(container(X), labels))[label]
+        np.testing.assert_allclose(said, plain.predict_proba(joined)[:, 1], atol=1e-5)
+
+
+def test_a_strong_penalty_of_features_leaves_labels_their_say(problem):
+    X, Y, truth = problem
+    hidden = np.isnan(Y[:, 1]) & ~np.isnan(Y[:, 0])
+    right = []
+    for variance in (0.001, 3.0):
+        completer = LabelwiseCompleter(LogisticRegression(C=0.001), label_variance=variance)
+        said = columns(completer.fit(X, Labels.from_dense(Y)), X, Labels.from_dense(Y))[:, 1]
+        right.append(((said > 0.5) == truth[:, 1])[hidden].mean())
+    assert right[1] > 0.9 > right[0]
+
+
+@pytest.mark.parametrize("variance", [0.0, -1.0, float("nan")])
+def test_a_variance_that_is_none(problem, variance):
+    X, Y, _ = problem
+    with pytest.raises(ValueError, match="label_variance"):
+        LabelwiseCompleter(label_variance=variance).fit(X, Labels.from_dense(Y))

@@ -6,14 +6,15 @@ import numpy as np
 import pytest
 from scipy import sparse
 from sklearn.ensemble import RandomForestClassifier
-from sklearn.linear_model import LogisticRegression, Ridge
+from sklearn.linear_model import LogisticRegression, LogisticRegressionCV, Ridge
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.svm import LinearSVC
 
 from labelgap import BinaryRelevance, LabelPrior, Labels, metrics
-from labelgap.labels import LabelWarning
+from labelgap.labels import LabelWarning, State
 from labelgap.mending import Completer, LabelwiseCompleter, Mend, ScoreCompleter
 from labelgap.mending._thresholds import expected_f1_helps, expected_f1_threshold
+from labelgap.protocols import hide_entries
 
 
 def generate(n_rows, seed=0, n_labels=6):
@@ -109,7 +110,18 @@ def test_positive_only_labels_give_probabilities_of_relevance():
     assert means[1] < means[0] / 3
 
 
-@pytest.mark.parametrize("classifier", [Ridge(), LinearSVC(), KNeighborsClassifier(5)])
+@pytest.mark.parametrize(
+    "classifier",
+    [
+        Ridge(),
+        LinearSVC(),
+        KNeighborsClassifier(5),
+        LogisticRegressionCV(
+            Cs=2, cv=2, l1_ratios=(0.0,), scoring="neg_log_loss", use_legacy_attributes=False
+        ),
+        LogisticRegression(l1_ratio=1.0, solver="liblinear"),
+    ],
+)
 def test_any_classifier_or_regressor(classifier):
     X, Y = generate(200)
     seen = with_gaps(Y, 0.4)
@@ -225,7 +237,10 @@ def test_a_given_rate_still_chooses_the_completer():
     recorded = np.where(np.random.default_rng(2).random(Y.shape) < 0.5, 0.0, Y)
     completers = [Opposite(Y), LabelwiseCompleter()]
     model = Mend(completer=completers, recorded=0.5, zeros="ambiguous").fit(X, recorded)
-    assert model.verdict_.plan == (1.0, 0.5, 1)
+    assert model.verdict_.plan == (1.0, 0.75, 1)
+    assert model.recorded_ == 0.5
+    alone = Mend(completer=completers, recorded=0.5, zeros="ambiguous", hedge=False)
+    assert alone.fit(X, recorded).verdict_.plan == (1.0, 0.5, 1)
     assert (model.completed_.weights == 1).all()
 
 
@@ -256,7 +271,7 @@ def test_the_mean_of_what_is_learned_with_and_without_completion():
     seen = with_gaps(Y, 0.5)
     precise = LogisticRegression(tol=1e-10)
     completer = LabelwiseCompleter(precise)
-    hedged = Mend(precise, completer).fit(X, seen)
+    hedged = Mend(precise, completer, hedge=True).fit(X, seen)
     alone = Mend(precise, completer, hedge=False).fit(X, seen)
     both = (hedged.completed_.weights > 0) & (alone.completed_.weights > 0)
     assert both.sum() >= 3
@@ -265,6 +280,40 @@ def test_the_mean_of_what_is_learned_with_and_without_completion():
     plain = BinaryRelevance(precise).fit(X, seen).predict_proba(X)
     mean = (plain + alone.predict_proba(X)) / 2
     np.testing.assert_allclose(hedged.predict_proba(X)[:, both], mean[:, both], atol=1e-7)
+    chosen = Mend(precise, completer).fit(X, seen)
+    np.testing.assert_allclose(chosen.predict_proba(X), alone.predict_proba(X))
+
+
+def test_ambiguous_zeros_are_hedged():
+    X, Y = generate(300)
+    recorded = Y * (np.random.default_rng(2).random(Y.shape) < 0.6)
+    given = {"zeros": "ambiguous", "recorded": 0.6}
+    chosen, hedged, alone = (
+        Mend(**given, hedge=hedge).fit(X, recorded).predict_proba(X)
+        for hedge in ("auto", True, False)
+    )
+    np.testing.assert_allclose(chosen, hedged)
+    assert np.abs(chosen - alone).max() > 1e-3
+
+
+@pytest.mark.parametrize("container", [Labels.from_dense, sparse.csr_array])
+def test_what_zeros_mean_is_heard_of_any_container(container):
+    X, Y = generate(300)
+    recorded = Y * (np.random.default_rng(2).random(Y.shape) < 0.6)
+    expected = Mend(zeros="ambiguous").fit(X, recorded)
+    found = Mend(zeros="ambiguous").fit(X, container(recorded))
+    assert found.recorded_ == expected.recorded_ < 1
+    np.testing.assert_allclose(found.predict_proba(X), expected.predict_proba(X))
+
+
+def test_labels_that_tell_zeros_apart_are_taken_at_their_word():
+    X, Y = generate(300)
+    labels = Labels.from_dense(Y, zeros="ambiguous")
+    known = np.flatnonzero(Y[:, 0] == 0)
+    labels = labels.with_entries(known, np.zeros(known.size, dtype=int), State.IRRELEVANT)
+    mend = Mend(zeros="ambiguous", recorded=0.7).fit(X, labels)
+    assert not mend.completed_.chances[:, [0]].nnz
+    assert mend.completed_.chances.nnz
 
 
 @pytest.mark.parametrize("classifier", [None, LinearSVC()])
@@ -297,3 +346,31 @@ def test_a_device_needs_a_classifier_that_can_use_it():
     X, Y = generate(60)
     with pytest.raises(ValueError, match="device='cpu' is for LogisticRegression"):
         Mend(RandomForestClassifier(), device="cpu").fit(X, Y)
+
+
+def test_a_row_tells_nothing_of_what_is_said_of_it():
+    """Else noise, learned by heart, would look like labels that are surely there."""
+    rng = np.random.default_rng(0)
+    X, recorded = rng.normal(size=(300, 600)), (rng.random((300, 4)) < 0.3).astype(float)
+    mend = Mend(LogisticRegression(C=100.0, tol=1e-2), zeros="ambiguous").fit(X, recorded)
+    assert mend.recorded_ < 0.6
+
+
+def test_what_was_completed_is_what_the_share_recorded_stands_for():
+    X, Y = generate(600)
+    recorded = Y * (np.random.default_rng(2).random(Y.shape) < 0.6)
+    expected = (1 - 0.6) / 0.6 * recorded.sum(axis=0)
+    for hedge in ("auto", False):
+        mend = Mend(zeros="ambiguous", recorded=0.6, hedge=hedge).fit(X, recorded)
+        assert (mend.completed_.weights == 1).all()
+        total = mend.completed_.chances.sum(axis=0)
+        np.testing.assert_allclose(total, expected, rtol=0.05)
+
+
+def test_weights_of_unknown_entries_are_tried_beside_ambiguous_zeros():
+    X, Y = generate(200)
+    labels = hide_entries(Labels.from_dense(Y, zeros="ambiguous"), 0.3, random_state=0).labels
+    assert labels.ambiguous
+    assert labels.n_observed(ambiguous=True) < Y.size
+    mend = Mend(weights=(0.25, 1.0), recorded=0.7).fit(X, labels)
+    assert {plan.weight for plan in mend.verdict_.areas} == {0.25, 1.0}

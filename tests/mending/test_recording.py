@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from scipy.special import logit
 from scipy.stats import norm
 
-from labelgap.mending._recording import recording_rate, relevant_though_unrecorded
+from labelgap.mending._recording import recording_rate, relevant_though_unrecorded, with_sum
 
 
 @pytest.mark.parametrize("c", [0.3, 0.6, 0.9])
@@ -57,3 +58,15 @@ def test_as_many_are_expected_as_the_rate_says():
 
 def test_all_recorded():
     np.testing.assert_array_equal(relevant_though_unrecorded(np.array([0.2, 1.0]), 1.0, 5), 0)
+
+
+def test_chances_with_a_given_sum():
+    rng = np.random.default_rng(0)
+    chances = np.append(rng.uniform(0.01, 0.9, 50), 1e-5)
+    for wanted in (5.0, 30.0):
+        found = with_sum(chances, wanted)
+        assert found.sum() == pytest.approx(wanted, abs=1e-2)
+        np.testing.assert_array_equal(np.argsort(found), np.argsort(chances))
+        shift = logit(found[:50]) - logit(chances[:50])
+        np.testing.assert_allclose(shift, shift[0])
+    np.testing.assert_array_equal(with_sum(np.zeros(3), 2.0), np.zeros(3))

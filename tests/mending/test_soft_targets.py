@@ -8,7 +8,8 @@ from scipy import sparse
 from sklearn.linear_model import LinearRegression, LogisticRegression, Ridge
 from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
 
-from labelgap.mending._soft_targets import SoftLabel, fit_soft, scores_of
+from labelgap.mending._soft_targets import SoftLabel, all_scores, fit_soft, scores_of
+from labelgap.yardsticks._per_label import ConstantLabel
 
 
 @pytest.fixture
@@ -98,3 +99,12 @@ def test_scores(problem):
     chance = neighbours.predict_proba(X)[:, 1].clip(np.finfo(float).tiny, 1 - np.finfo(float).eps)
     np.testing.assert_allclose(scores_of(neighbours, X), np.log(chance / (1 - chance)))
     assert scores_of(fit_soft(Ridge(), X, label), X).shape == (40,)
+
+
+def test_scores_of_many(problem):
+    X, label = problem
+    linear = fit_soft(LogisticRegression(), X, label)
+    for models in ([linear, ConstantLabel(0.2)], [linear, fit_soft(Ridge(), X, label)]):
+        expected = np.column_stack([scores_of(one, X) for one in models])
+        np.testing.assert_allclose(all_scores(models, X), expected)
+    assert all_scores([], X).shape == (40, 0)

@@ -7,7 +7,7 @@ import pytest
 from scipy.special import logit
 from sklearn.metrics import log_loss
 
-from labelgap.mending._trust import Plan, Trial, judge, set_aside, shrink
+from labelgap.mending._trust import Plan, Trial, doubt_of_areas, judge, set_aside, shrink
 
 PLAIN, FULL = Plan(0.0, 1.0), Plan(1.0, 1.0)
 
@@ -65,17 +65,58 @@ def test_relevance_is_judged_by_what_is_recorded():
 
 def test_shrinking():
     same = np.full(5, 0.2)
-    np.testing.assert_allclose(shrink(same, np.full(5, 0.1))[0], same)
+    found = shrink(same, np.full(5, 0.1))
+    np.testing.assert_allclose(found.values, same)
+    # nothing lies between, so that five measurements are of one thing
+    np.testing.assert_allclose(found.spread, np.sqrt(0.1 / 5))
+    assert found.doubt == pytest.approx(np.sqrt(0.1 / 5))
     far = np.array([-1.0, 0.0, 1.0])
-    sure, _ = shrink(far, np.full(3, 1e-9))
-    np.testing.assert_allclose(sure, far, atol=1e-6)
-    noisy, mean = shrink(far, np.full(3, 100.0))
-    np.testing.assert_allclose(noisy, mean)
-    unmeasured, _ = shrink(np.array([0.5, 0.5, 9.0]), np.array([0.1, 0.1, np.inf]))
-    assert unmeasured[2] == pytest.approx(0.5)
+    sure = shrink(far, np.full(3, 1e-9))
+    np.testing.assert_allclose(sure.values, far, atol=1e-6)
+    np.testing.assert_allclose(sure.spread, np.sqrt(1e-9), rtol=1e-3)
+    noisy = shrink(far, np.full(3, 100.0))
+    np.testing.assert_allclose(noisy.values, noisy.mean)
+    unmeasured = shrink(np.array([0.5, 0.5, 9.0]), np.array([0.1, 0.1, np.inf]))
+    assert unmeasured.values[2] == pytest.approx(0.5)
+    assert np.isfinite(unmeasured.spread).all()
 
 
 def test_rows_set_aside():
     learn, aside = set_aside(20, 0.25, np.random.default_rng(0))
     assert len(aside) == 5
     np.testing.assert_array_equal(np.sort(np.concatenate([learn, aside])), np.arange(20))
+
+
+def test_doubt_of_areas_against_pairs():
+    rng = np.random.default_rng(3)
+    values = [(rng.random(40) < 0.4).astype(int) for _ in range(2)]
+    first = [rng.integers(0, 6, 40) + one for one in values]
+    second = [rng.integers(0, 6, 40) + 2 * one for one in values]
+    y = np.concatenate(values)
+    wins = []
+    for scores in (np.concatenate(first), np.concatenate(second)):
+        above, below = scores[y == 1][:, None], scores[y == 0][None, :]
+        wins.append((above > below) + 0.5 * (above == below))
+    difference = wins[0] - wins[1]
+    expected = (
+        difference.mean(axis=1).var() / (y == 1).sum()
+        + difference.mean(axis=0).var() / (y == 0).sum()
+    ) ** 0.5
+    found = doubt_of_areas(Trial(PLAIN, first, values), Trial(FULL, second, values))
+    assert found == pytest.approx(expected)
+    assert doubt_of_areas(Trial(PLAIN, [np.zeros(3)], [np.ones(3)]), None) == 0
+
+
+@pytest.mark.parametrize(("loss", "used"), [(0.02, True), (1.0, False)])
+def test_completion_has_the_benefit_of_the_doubt(values, loss, used):
+    """A little worse is within what trials cannot tell."""
+    rng = np.random.default_rng(3)
+    told = [one + rng.normal(size=200) for one in values]
+    scores = [one + 0.5 * rng.normal(size=200) for one in told]
+    worse = [
+        one + 0.5 * rng.normal(size=200) - loss * y for one, y in zip(told, values, strict=True)
+    ]
+    trials = [Trial(PLAIN, scores, values), Trial(FULL, worse, values)]
+    verdict = judge(trials, np.arange(4), 4, are_logits=True)
+    assert verdict.areas[FULL] < verdict.areas[PLAIN]
+    assert (verdict.plan == FULL) is used

@@ -126,7 +126,7 @@ def test_learning_curve_has_a_band():
     ax = plots.plot_learning_curve(AUDIT)
     points = AUDIT.learning_curve
     np.testing.assert_allclose(
-        _dots(ax), [(one.n_items, one.average_precision.value) for one in points]
+        _dots(ax), [(one.n_labels, one.average_precision.value) for one in points]
     )
     band = ax.collections[0].get_paths()[0].vertices
     lows = [one.average_precision.low for one in points]

@@ -26,7 +26,49 @@ _OPTIONS = (
     "--hide-scrollbars",
     "--remote-debugging-pipe",
 )
-_KEYS = {"ArrowLeft": 37, "ArrowUp": 38, "ArrowRight": 39, "ArrowDown": 40, "Home": 36, "End": 35}
+_KEYS = {
+    "Tab": 9,
+    "Enter": 13,
+    "ArrowLeft": 37,
+    "ArrowUp": 38,
+    "ArrowRight": 39,
+    "ArrowDown": 40,
+    "Home": 36,
+    "End": 35,
+}
+
+_PALE = """
+(() => {
+  const channel = v => { v /= 255; return v <= .03928 ? v / 12.92 : ((v + .055) / 1.055) ** 2.4; };
+  const luminance = ([r, g, b]) => .2126 * channel(r) + .7152 * channel(g) + .0722 * channel(b);
+  const numbers = text => (text.match(/[\\d.]+/g) || []).map(Number);
+  const over = (top, below) => {
+    const a = top.length > 3 ? top[3] : 1;
+    return [0, 1, 2].map(k => a * top[k] + (1 - a) * below[k]);
+  };
+  const ground = e => {
+    const stack = [];
+    for (; e; e = e.parentElement) stack.push(numbers(getComputedStyle(e).backgroundColor));
+    return stack.reverse().reduce((below, top) => over(top, below), [255, 255, 255]);
+  };
+  const found = [];
+  for (const e of document.querySelectorAll("body *")) {
+    const own = [...e.childNodes].some(n => n.nodeType === 3 && n.textContent.trim());
+    if (!own || e.closest("script, style, template, noscript, title, desc, :disabled")) continue;
+    if (!e.checkVisibility({visibilityProperty: true}) || e.closest(".visually-hidden")) continue;
+    const style = getComputedStyle(e);
+    const below = ground(e.closest("svg") ? e.closest("svg").parentElement : e);
+    const ink = numbers(e instanceof SVGElement ? style.fill : style.color);
+    const [a, b] = [luminance(over(ink, below)), luminance(below)].sort((x, y) => y - x);
+    const size = parseFloat(style.fontSize), bold = Number(style.fontWeight) >= 700;
+    const large = size >= 24 || (bold && size >= 18.66);
+    const contrast = (a + .05) / (b + .05);
+    const words = e.textContent.trim().slice(0, 30);
+    if (contrast < (large ? 3 : 4.5)) found.push(`${e.tagName} ${contrast.toFixed(2)} ${words}`);
+  }
+  return [...new Set(found)];
+})()
+"""
 
 
 def chromium() -> str:
@@ -121,7 +163,7 @@ class Browser:
 
     def press(self, key: str) -> None:
         code = _KEYS.get(key) or ord(key.upper())
-        text = {"text": key} if len(key) == 1 else {}
+        text = {"text": key} if len(key) == 1 else {"text": "\r"} if key == "Enter" else {}
         common = {"key": key, "windowsVirtualKeyCode": code}
         self.ask("Input.dispatchKeyEvent", type="keyDown", **common, **text)
         self.ask("Input.dispatchKeyEvent", type="keyUp", **common)
@@ -161,6 +203,10 @@ class Browser:
 
     def text(self, selector: str) -> str:
         return self.run(f"document.querySelector({json.dumps(selector)}).textContent").strip()
+
+    def pale(self) -> list[str]:
+        """Texts that stand out too little from their ground (WCAG AA), with their contrasts."""
+        return self.run(_PALE)
 
     def picture(self, path: Path, *, whole: bool = True) -> None:
         shot = self.ask("Page.captureScreenshot", format="png", captureBeyondViewport=whole)

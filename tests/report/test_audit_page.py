@@ -204,6 +204,44 @@ def test_learning_words_follow_the_intervals():
     assert learning(replace(audit, learning_curve=points(0.5, 0.5, 0.05)[:1])) == ""
 
 
+def test_the_learning_curve_runs_over_labels():
+    points = sample_audit().learning_curve
+    picture = learning_svg(points)
+    assert "labels learned from" in picture
+    assert f"{points[-1].n_labels:,} labels of {points[-1].n_items:,} items" in picture
+    old = tuple(replace(point, n_labels=None) for point in points)
+    assert "items learned from" in learning_svg(old)
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "expected"),
+    [
+        (0.418, 0.633, ["0.40", "0.50", "0.60", "0.70"]),
+        (0.71, 0.74, ["0.70", "0.72", "0.74"]),
+        (0.97, 1.0, ["0.96", "0.98", "1.00"]),
+        (0.995, 0.998, ["0.96", "0.98", "1.00"]),
+        (0.0, 0.001, ["0.00", "0.02", "0.04"]),
+        (0.02, 0.97, ["0.00", "0.25", "0.50", "0.75", "1.00"]),
+    ],
+)
+def test_axes_have_round_numbers(low, high, expected):
+    points = [LearningPoint(1.0, 10, Estimate((low + high) / 2, low, high), 20)]
+    ticks = re.findall(r'text-anchor="end">([^<]+)<', learning_svg(points))
+    assert ticks == expected
+
+
+def test_long_numbers_fit_beside_the_axis():
+    trace = replace(sample_audit().convergence[0], values=(-4.38e3, -3.04e3))
+    ticks = re.findall(r'text-anchor="end">([^<]+)<', trace_svg(trace, 0))
+    assert ticks == ["-4.38k", "-3.71k", "-3.04k"]
+    large = replace(trace, values=(1.5e6, 2.5e9))
+    assert re.findall(r'text-anchor="end">([^<]+)<', trace_svg(large, 0)) == [
+        "1.5M",
+        "1.25G",
+        "2.5G",
+    ]
+
+
 def test_charts_stay_in_their_frames():
     audit = sample_audit()
     flat = replace(audit.convergence[0], values=(1.0, 1.0))

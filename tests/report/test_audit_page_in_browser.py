@@ -22,8 +22,21 @@ READY = "document.querySelector('.suggestion')"
 
 
 def long_audit() -> Audit:
-    """Forty suggestions, with ids that are hard to break into lines."""
+    """Forty suggestions, with ids and names that are hard to break into lines."""
     audit = sample_audit(30)
+    long = "Mean_of_something_measured_40_times_"
+    assert audit.topics is not None
+    assert audit.selected_features is not None
+    audit = replace(
+        audit,
+        topics=tuple(
+            replace(one, features=tuple((long + name, w) for name, w in one.features))
+            for one in audit.topics
+        ),
+        selected_features=tuple(
+            replace(one, name=long + one.name) for one in audit.selected_features
+        ),
+    )
     more = tuple(
         replace(one, rank=k + 1, item=f"{one.item}-{'x' * 40}-{k}")
         for k, one in enumerate((*audit.suggestions, *audit.suggestions[:10]))
@@ -142,6 +155,9 @@ def test_can_be_printed(browser, page, tmp_path):
     assert browser.run("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
     assert browser.run("getComputedStyle(document.querySelector('.tray')).display") == "none"
     assert browser.run("getComputedStyle(document.querySelector('.verdict')).display") == "block"
+    why = "document.querySelector('.evidence summary')"
+    assert browser.run(f"{why}.checkVisibility()") is True
+    assert browser.run(f"getComputedStyle({why}).whiteSpace") == "normal"
     browser.paper(tmp_path / "page.pdf")
     assert (tmp_path / "page.pdf").read_bytes().startswith(b"%PDF")
 
@@ -162,6 +178,79 @@ def test_names_are_for_everybody(browser, page):
     assert levels[0] == 1
     assert levels.count(1) == 1
     assert all(after - before <= 1 for before, after in pairwise(levels))
+
+
+@pytest.mark.parametrize("width", [1280, 390])
+def test_every_part_is_drawn_and_no_number_lies_on_another(browser, tmp_path, width):
+    audit = long_audit()
+    objective = replace(audit.convergence[0], values=(-438012.5, -321000.0, -304000.0))
+    write_audit_page(replace(audit, convergence=(objective,)), tmp_path / "drawn.html")
+    browser.look(width)
+    browser.open((tmp_path / "drawn.html").as_uri(), until=READY)
+    links = browser.run("[...document.querySelectorAll('nav a')].map(e => e.hash.slice(1))")
+    parts = "missing labels item-rates pairs quality topics features convergence again"
+    assert links == parts.split()
+    sizes = browser.run(
+        "[...document.querySelectorAll('svg[role=img]')].map(e => {"
+        "const b = e.getBoundingClientRect(); return [b.width, b.height]; })"
+    )
+    assert len(sizes) == 5, "items, map, learning curve, calibration, convergence"
+    assert all(wide > 100 and high > 60 for wide, high in sizes)
+    trouble = browser.run(
+        """
+        [...document.querySelectorAll('svg.chart')].flatMap(svg => {
+          const frame = svg.getBoundingClientRect();
+          const texts = [...svg.querySelectorAll('text')].map(
+            t => [t.textContent, t.getBoundingClientRect()]);
+          const cut = texts.filter(([, b]) => b.left < frame.left - 1 || b.right > frame.right + 1
+            || b.top < frame.top - 1 || b.bottom > frame.bottom + 1).map(([t]) => 'cut: ' + t);
+          const apart = (a, b) => a.right <= b.left || b.right <= a.left
+            || a.bottom <= b.top || b.bottom <= a.top;
+          const touching = texts.flatMap(([s, a], i) => texts.slice(i + 1)
+            .filter(([, b]) => !apart(a, b)).map(([t]) => `touching: ${s} and ${t}`));
+          return [...cut, ...touching];
+        })
+        """
+    )
+    assert trouble == []
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_every_text_stands_out(browser, page, scheme):
+    browser.look(1280, scheme=scheme)
+    browser.open(page, until=READY)
+    browser.click(".suggestion button.accept")
+    browser.click("li:nth-child(2) button.reject")
+    browser.click("li:nth-child(3) summary")
+    assert browser.pale() == []
+    # the check itself can fail
+    browser.run("document.querySelector('h1').style.color = 'rgb(128 128 128 / .5)'")
+    assert len(browser.pale()) == 1
+
+
+def test_the_keyboard_reaches_everything_in_reading_order(browser, page):
+    browser.open(page, until=READY)
+    seen, place = [], "document.activeElement"
+    for _ in range(200):
+        browser.press("Tab")
+        where = browser.run(
+            f"(e => e === document.body ? null : [e.id || e.className || e.textContent.trim(),"
+            f"e.getBoundingClientRect().top + scrollY,"
+            f"getComputedStyle(e).outlineStyle])({place})"
+        )
+        if where is None:
+            break
+        seen.append(where)
+    names = [name for name, _, _ in seen]
+    wanted = ["Missing labels", "filter-label", "filter-state", "filter-item", "suggestion"]
+    wanted += ["accept", "reject", "more"]
+    places = [names.index(name) for name in wanted]
+    assert places == sorted(places)
+    assert names.count("suggestion") == 1, "one stop in the list; arrows move within it"
+    # sticky things aside, the order is that of the page; and one sees where one is
+    tops = [top for name, top, _ in seen if name not in ("export", "clear")]
+    assert all(after >= before - 60 for before, after in pairwise(tops))
+    assert {style for _, _, style in seen} == {"solid"}
 
 
 def test_a_browser_that_keeps_nothing_says_so(browser, page: str, tmp_path: Path):

@@ -9,8 +9,9 @@ from scipy.optimize import minimize
 from scipy.special import expit
 from scipy.stats import norm
 
+from labelgap.review import Candidates, item_traits, learn, remaining_gaps
 from labelgap.review import _posterior as module
-from labelgap.review import item_traits, learn, remaining_gaps
+from labelgap.review._candidates import prior_log_odds
 from labelgap.review._posterior import chance, with_constant
 from review.books import drawn_candidates
 
@@ -45,7 +46,7 @@ def test_the_mode_is_that_of_the_joint_objective(monkeypatch):
     answered = np.arange(0, candidates.n, 2)
     posterior = learn(candidates, answered, answers[answered])
     base = with_constant(candidates.log_odds[answered])
-    traits = candidates.traits[candidates.rows[answered]]
+    traits = candidates.reach(answered)
     columns = candidates.columns[answered]
 
     def loss(parameters: np.ndarray) -> float:
@@ -124,3 +125,23 @@ def test_traits_are_scaled_scores(rng, kind):
     assert traits.shape == ((50, 1) if kind == "constant" else (50, 4))
     np.testing.assert_array_equal(traits[:, 0], 1)
     np.testing.assert_allclose((traits**2).mean(axis=0), 1, rtol=1e-6)
+
+
+def test_what_the_top_of_a_label_tells_fades_where_chances_are_small():
+    """Forty refusals among the surest entries of a label say little of its thousand last ones."""
+    said = np.concatenate([np.full(60, 0.4), np.full(1000, 0.002)])
+    n = said.size
+    rows = np.concatenate([np.arange(n), np.arange(n)])
+    columns = np.repeat([0, 1], n)
+    log_odds = prior_log_odds(np.concatenate([said, said]))
+    items = [f"i{k}" for k in range(n)]
+    candidates = Candidates(rows, columns, log_odds, np.ones((n, 1)), items, ["a", "b"])
+    answered = np.concatenate([np.arange(40), n + np.arange(40)])
+    answers = np.concatenate([np.zeros(40), np.arange(40) % 2])
+    p = chance(*learn(candidates, answered, answers).log_odds(candidates, np.arange(2 * n)))
+    refused, other = p[:n], p[n:]
+    assert refused[50] < 0.15 < 0.4 < other[50]
+    assert refused[-1] > 0.7 * other[-1]
+    np.testing.assert_allclose(
+        candidates.reach(np.array([0, n - 1]))[:, 0], [0.4 / 0.45, 0.002 / 0.052], rtol=1e-6
+    )

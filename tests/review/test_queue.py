@@ -18,7 +18,7 @@ def slow_gain(candidates, posterior, entry, open_, price):
     """The formula, one entry and one answer at a time."""
     label = candidates.columns[entry]
     covariance = posterior.covariances[label]
-    traits = candidates.traits[candidates.rows]
+    traits = candidates.reach(np.arange(candidates.n))
     mean, variance = posterior.log_odds(candidates, np.arange(candidates.n))
     spread = traits[entry] @ covariance @ traits[entry]
     p = float(chance(mean[entry], variance[entry]))

@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from labelgap.audit import audit
+from labelgap.audit import ChancesAgain, Decision, Decisions, audit
+from labelgap.audit._again import _refit, _scores_at
 from labelgap.labels import Labels, State
 from labelgap.protocols import hide_entries, hide_positives
 from labelgap.review import Rescorer, candidates_of, item_traits
-from labelgap.review._rescoring import _refit, _scores_at
 from labelgap.review._scoring import Scoring
 from review.books import drawn_candidates
 
@@ -52,6 +52,25 @@ def test_without_answers_it_says_what_the_audit_said(kind):
     )
 
 
+def test_decisions_of_an_earlier_review_are_taken_in_as_the_audit_does():
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((N_ITEMS, N_FEATURES))
+    full = Labels.from_dense((X[:, :N_LABELS] + rng.normal(size=(N_ITEMS, N_LABELS)) > 1.0) * 1.0)
+    names = [f"label {k}" for k in range(N_LABELS)]
+    labels = hide_positives(full, 0.4, random_state=0).labels.with_names(names)
+    items = [f"item {k}" for k in range(N_ITEMS)]
+    first = audit(X, labels, item_ids=items, n_suggestions=60, random_state=3)
+    made = tuple(
+        Decision(one.item, one.label, "accept" if one.rank % 3 else "reject", "")
+        for one in first.suggestions
+    )
+    how = {"item_ids": items, "decisions": Decisions(first.audit_id, made), "random_state": 3}
+    second = audit(X, labels, n_suggestions=100, **how)
+    candidates = candidates_of(second, items, item_traits(X))
+    fresh = Rescorer(X, labels, **how)(candidates, NOTHING, np.empty(0))
+    np.testing.assert_allclose(fresh, candidates.log_odds, atol=1e-6)
+
+
 @pytest.mark.parametrize("kind", ["zeros", "unknown"])
 def test_answers_improve_what_is_said_of_others(kind, rng):
     before, after = [], []
@@ -69,10 +88,11 @@ def test_answers_improve_what_is_said_of_others(kind, rng):
 def test_an_answer_has_no_part_in_its_own_score():
     # the row of an entry is left out of what scores it
     candidates, _, rescore = drawn("zeros")
+    again = rescore._chances
     row, column = candidates.rows[[5]], candidates.columns[[5]]
     scores = []
     for state in (State.RELEVANT, State.IRRELEVANT):
-        model = _refit(rescore._first_model, rescore._labels.with_entries(row, column, state))
+        model = _refit(again._first_model, again._labels.with_entries(row, column, state))
         scores.append(_scores_at(model, candidates.rows, candidates.columns))
     moved = np.abs(scores[0] - scores[1])
     same_label = (candidates.columns == column) & (candidates.rows != row)
@@ -132,3 +152,19 @@ def test_a_scoring_that_fails_leaves_the_old_scores(caplog):
 def test_without_a_rescorer_nothing_is_scored():
     candidates, answers = drawn_candidates()
     assert Scoring(None, 1.0).newest(candidates, np.arange(50), answers[:50]) is None
+
+
+def test_entries_that_have_no_model_and_answers_that_are_none():
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((N_ITEMS, N_FEATURES))
+    Y = (X[:, :3] > 0.5).astype(float)
+    Y[:, 1] = 0
+    Y[0, 1] = 1
+    again = ChancesAgain(X, Y, zeros="ambiguous")
+    nothing = (NOTHING, NOTHING)
+    with pytest.raises(ValueError, match=r"entries\[1\]\[1\] is 1: .* too few items"):
+        again((np.array([0, 1]), np.array([0, 1])), nothing, np.empty(0))
+    with pytest.raises(ValueError, match=r"answered\[1\]\[0\] is 1: .* too few items"):
+        again(nothing, (np.array([3]), np.array([1])), np.ones(1))
+    with pytest.raises(ValueError, match="answers: give 0 or 1"):
+        again(nothing, (np.array([3]), np.array([0])), np.array([0.5]))

@@ -210,4 +210,5 @@ def test_fits_the_window(browser, server, width, scheme):
     ]
     assert len(named) > 20
     assert all(named)
+    assert browser.pale() == []
     assert browser.complaints == []

@@ -87,3 +87,18 @@ def test_own_features(data):
     models = fit_together(LogisticRegression(), X, iter(labels), own=iter([4, 0, 2]))
     assert [model.coef_[0, own] for model, own in zip(models, [4, 0, 2], strict=True)] == [0, 0, 0]
     assert all(np.count_nonzero(model.coef_) == 4 for model in models)
+
+
+@pytest.mark.parametrize("form", [np.asarray, sparse.csr_array])
+def test_single_precision_is_close(data, form):
+    X, Y = data
+    known = [np.flatnonzero(~np.isnan(column)) for column in Y.T]
+    entries = [Entries(rows, Y[rows, j], np.ones(rows.size)) for j, rows in enumerate(known)]
+    fits = [
+        fit_together(LogisticRegression(tol=1e-3), form(X), entries, dtype=dtype)
+        for dtype in (np.float32, np.float64)
+    ]
+    for single, double in zip(*fits, strict=True):
+        assert single.coef_.dtype == np.float64
+        np.testing.assert_allclose(single.coef_, double.coef_, atol=1e-3)
+    assert any((a.coef_ != b.coef_).any() for a, b in zip(*fits, strict=True))

@@ -3,6 +3,7 @@
 `Audit` is the result: a tree of plain values that goes to JSON and back.
 """
 
+from labelgap.audit._again import ChancesAgain
 from labelgap.audit._audit import audit
 from labelgap.audit._complete import Completed, complete
 from labelgap.audit._decisions import (
@@ -12,6 +13,7 @@ from labelgap.audit._decisions import (
     read_decisions,
     write_decisions,
 )
+from labelgap.audit._pairs import MOST_EXTREME, cooccurrence_map, damped_log_lift
 from labelgap.audit._result import (
     SCHEMA,
     Audit,
@@ -40,11 +42,14 @@ from labelgap.audit._result import (
 from labelgap.audit._rows import FeatureRows, feature_rows
 from labelgap.audit._tables import audit_tables
 from labelgap.audit._topics import find_topics, select_features
+from labelgap.audit._words import rounded
 
 __all__ = [
+    "MOST_EXTREME",
     "SCHEMA",
     "Audit",
     "CalibrationBin",
+    "ChancesAgain",
     "Companion",
     "Completed",
     "CooccurrenceMap",
@@ -73,9 +78,12 @@ __all__ = [
     "audit",
     "audit_tables",
     "complete",
+    "cooccurrence_map",
+    "damped_log_lift",
     "feature_rows",
     "find_topics",
     "read_decisions",
+    "rounded",
     "select_features",
     "write_decisions",
 ]

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from labelgap.audit._chances import Chances, chances_of
+from labelgap.audit._chances import Chances, chances_from
 from labelgap.audit._decisions import Decisions
 from labelgap.audit._evidence import collect_evidence
 from labelgap.audit._given import Given, Zeros, check_given, fingerprint
@@ -21,10 +21,10 @@ from labelgap.audit._joint import Advance, JointModel, fit_joint
 from labelgap.audit._pairs import pair_audit
 from labelgap.audit._per_label import expected_missing, item_audit, label_audits
 from labelgap.audit._quality import calibration_curve, learning_curve
-from labelgap.audit._recording import Recorded, read_ceiling
+from labelgap.audit._recording import Recorded, read_recorded
 from labelgap.audit._result import Audit, DataSource, Estimate, Provenance, Suggestion, Summary
 from labelgap.audit._rows import FeatureRows, feature_rows
-from labelgap.audit._tally import Tally, bin_centres, take_tally
+from labelgap.audit._tally import Tally, take_tally
 from labelgap.audit._topics import find_topics, select_features
 from labelgap.audit._words import gaps_in_words, sentences_of
 
@@ -182,29 +182,19 @@ def _with_extras(
     """What was asked for beside the audit."""
     if n_topics is not None:
         run.advance("finding topics", 0, None)
-        topics, trace = find_topics(rows, given.part, n_topics, random_state=seed)
+        topics, trace = find_topics(
+            rows, given.part, n_topics, random_state=seed, progress=run.advance
+        )
         found = replace(found, topics=topics, convergence=(*found.convergence, trace))
         run.lap("topics")
     if n_selected is not None:
         run.advance("selecting features", 0, None)
-        chosen = select_features(rows, given.part, n_selected, random_state=seed)
+        chosen = select_features(
+            rows, given.part, n_selected, random_state=seed, progress=run.advance
+        )
         found = replace(found, selected_features=chosen)
         run.lap("features")
     return found
-
-
-def read_recorded(tally: Tally) -> Recorded:
-    """The share of relevant entries that is recorded, over all labels."""
-    n = tally.relevant + tally.zero + tally.decided
-    per_label = (n, tally.relevant)
-    return read_ceiling(bin_centres(), n.sum(axis=0), tally.relevant.sum(axis=0), per_label)
-
-
-def chances_from(tally: Tally, recorded: Recorded | None, share: float | None = None) -> Chances:
-    """Chances under the share read, or another; without one zeros are meant."""
-    if recorded is None:
-        return chances_of(tally, 1.0, zeros_meant=True)
-    return chances_of(tally, recorded.share.value if share is None else share, zeros_meant=False)
 
 
 def _suggest(

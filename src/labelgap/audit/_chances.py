@@ -9,10 +9,11 @@ from scipy.optimize import brentq
 from scipy.special import logit
 from sklearn.isotonic import isotonic_regression
 
+from labelgap.audit._recording import Recorded
 from labelgap.audit._tally import N_BINS, N_COARSE, Tally, bin_centres
 from labelgap.kernels.exposure import forgotten_probability
 
-__all__ = ["Chances", "chances_of", "recorded_chance"]
+__all__ = ["Chances", "chances_from", "chances_of", "coarse_means", "recorded_chance"]
 
 # nothing is certain: a bin of the largest scores holds few entries
 _NEVER, _SUREST, _FARTHEST = 1e-9, 0.99, 30.0
@@ -35,6 +36,13 @@ class Chances:
 
     def of_unknown(self, scores: np.ndarray) -> np.ndarray:
         return np.interp(scores, bin_centres(), self.if_unknown)
+
+
+def chances_from(tally: Tally, recorded: Recorded | None, share: float | None = None) -> Chances:
+    """Chances under the share read, or another; without one zeros are meant."""
+    if recorded is None:
+        return chances_of(tally, 1.0, zeros_meant=True)
+    return chances_of(tally, recorded.share.value if share is None else share, zeros_meant=False)
 
 
 def recorded_chance(n: np.ndarray, hits: np.ndarray) -> np.ndarray:

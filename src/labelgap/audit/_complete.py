@@ -7,10 +7,11 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
-from labelgap.audit._audit import chances_from, read_recorded
+from labelgap.audit._chances import chances_from
 from labelgap.audit._decisions import Decisions
 from labelgap.audit._given import Given, Zeros, check_given
 from labelgap.audit._joint import Advance, fit_joint
+from labelgap.audit._recording import read_recorded
 from labelgap.audit._rows import FeatureRows, feature_rows
 from labelgap.audit._tally import take_tally
 from labelgap.mending import Mend
@@ -51,7 +52,7 @@ def complete(
         At most so many zeros, and so many unknown entries, are given, the most probable.
     model : {"joint", "mend"}
         "joint" is that of :func:`audit`. "mend" takes the completion of :class:`labelgap.Mend`,
-        which leaves labels as they are where its trials say that completing them does not help.
+        which leaves labels as they are where its trials say that completing them hurts.
 
     Returns
     -------

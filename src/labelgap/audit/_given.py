@@ -87,7 +87,7 @@ def check_given(X: Any, Y: Any, item_ids: Any, zeros: Zeros, decisions: Decision
     if decisions is not None and decisions.decisions:
         before, labels = labels, apply_decisions(labels, decisions, items)
         places = _places(labels, decisions, items)
-        decided = (*places, _are_ambiguous(before, *places))
+        decided = (*places, states_at(before, *places) == State.AMBIGUOUS)
         n_decisions = len(decisions.decisions)
     ones = labels.n_positives(axis=0)
     known = labels.n_observed(axis=0, ambiguous=True)
@@ -133,9 +133,10 @@ def _check_items(item_ids: Sequence[Any] | np.ndarray | None, n_rows: int) -> np
     return items
 
 
-def _are_ambiguous(labels: Labels, rows: np.ndarray, columns: np.ndarray) -> np.ndarray:
+def states_at(labels: Labels, rows: np.ndarray, columns: np.ndarray) -> np.ndarray:
+    """Codes of single entries."""
     stated = np.asarray(labels.entries[rows, columns]).ravel()
-    return np.where(stated == 0, labels.unstated, stated) == State.AMBIGUOUS
+    return np.where(stated == 0, labels.unstated, stated)
 
 
 def _places(

@@ -92,7 +92,7 @@ def learning_curve(
     if n_held < _N_GROUPS:
         return ()
     held, others = order[:n_held], order[n_held:]
-    states = labels.states(held)
+    states, carried = labels.states(held), labels.n_positives(axis=1)
     draws = rng.integers(0, _N_GROUPS, size=(_N_RESAMPLES, _N_GROUPS))
     points = []
     for done, share in enumerate(_SHARES):
@@ -105,7 +105,8 @@ def learning_curve(
         low, high = np.quantile(values, [0.025, 0.975])
         value = _area(ones.sum(axis=0), zeros.sum(axis=0))
         estimate = Estimate(value, float(min(low, value)), float(max(high, value)))
-        points.append(LearningPoint(share, int(some.size), estimate))
+        n_labels = int(carried[some].sum())
+        points.append(LearningPoint(share, int(some.size), estimate, n_labels))
     advance("learning from fewer items", len(_SHARES), len(_SHARES))
     return tuple(points)
 

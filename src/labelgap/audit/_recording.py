@@ -22,9 +22,10 @@ from scipy.optimize import minimize
 from scipy.special import expit
 
 from labelgap.audit._result import Estimate
-from labelgap.kernels.surest import wilson
+from labelgap.audit._tally import Tally, bin_centres
+from labelgap.kernels.surest import surest_of_bins
 
-__all__ = ["Recorded", "read_ceiling", "surest_share"]
+__all__ = ["Recorded", "read_ceiling", "read_recorded"]
 
 _FEWEST = 30
 _STEP, _COARSE = 0.02, 5
@@ -51,6 +52,13 @@ class Recorded(NamedTuple):
     verdict: str
 
 
+def read_recorded(tally: Tally) -> Recorded:
+    """The share of relevant entries that is recorded, over all labels."""
+    n = tally.relevant + tally.zero + tally.decided
+    per_label = (n, tally.relevant)
+    return read_ceiling(bin_centres(), n.sum(axis=0), tally.relevant.sum(axis=0), per_label)
+
+
 def read_ceiling(
     scores: np.ndarray,
     n: np.ndarray,
@@ -61,7 +69,7 @@ def read_ceiling(
 
     ``per_label`` has the same counts label by label, (n_labels, n_bins) each.
     """
-    surest = surest_share(n[n > 0].astype(float), hits[n > 0].astype(float))
+    surest = _surest(n[n > 0], hits[n > 0])
     losses = _losses(scores, n, hits)
     inside = _GRID[losses - losses.min() < _HALF_DEVIANCE]
     low, high, gain = float(inside.min()), float(inside.max()), losses[0] - losses.min()
@@ -92,19 +100,10 @@ def _level_of_labels(scores: np.ndarray, n: np.ndarray, hits: np.ndarray) -> flo
     return best_of(_GRID[np.abs(_GRID - about) < _COARSE * _STEP - _STEP / 2])
 
 
-def surest_share(n: np.ndarray, hits: np.ndarray) -> Estimate:
-    """Share recorded among the entries with the largest scores, with its Wilson interval.
-
-    Of all sets of at least 30 such entries, the one whose interval has the largest lower end.
-    """
-    totals, found = np.cumsum(n[::-1]), np.cumsum(hits[::-1])
-    enough = totals >= _FEWEST
-    if not enough.any():
-        return Estimate(1.0, 0.0, 1.0)
-    low, high = wilson(found[enough], totals[enough])
-    best = int(np.argmax(low))
-    share = found[enough][best] / totals[enough][best]
-    return Estimate(float(share), float(low[best]), float(high[best]))
+def _surest(n: np.ndarray, hits: np.ndarray) -> Estimate:
+    """Share recorded among the entries with the largest scores; anything where they are few."""
+    found = surest_of_bins(n[::-1], hits[::-1], fewest=_FEWEST)
+    return Estimate(1.0, 0.0, 1.0) if found is None else Estimate(*map(float, found[:3]))
 
 
 def _losses(

@@ -267,11 +267,20 @@ class Suggestion:
 
 @dataclass(frozen=True)
 class LearningPoint:
-    """Quality of held-out predictions when learning from a share of the items."""
+    """Quality of held-out predictions when learning from a share of the items.
+
+    ``n_labels`` is how many labels these items carry; None in audits of earlier versions.
+    """
 
     share: float
     n_items: int
     average_precision: Estimate
+    n_labels: int | None = None
+
+    @property
+    def amount(self) -> int:
+        """Labels that were learned from, or items where nobody counted the labels."""
+        return self.n_items if self.n_labels is None else self.n_labels
 
 
 @dataclass(frozen=True)

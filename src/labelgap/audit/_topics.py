@@ -7,9 +7,10 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
+from labelgap.audit._joint import Advance
 from labelgap.audit._result import SelectedFeature, Topic, Trace
 from labelgap.audit._rows import FeatureRows
-from labelgap.fitting import EM
+from labelgap.fitting import EM, Progress
 from labelgap.labels import Labels
 from labelgap.models.bmlpl import BMLPL
 from labelgap.models.gmfs import GMFS, StabilitySelection
@@ -21,13 +22,28 @@ _ITERATIONS, _SMALL_GAIN = 60, 1e-3
 
 
 def find_topics(
-    rows: FeatureRows, labels: Labels, n_topics: int, *, random_state: int | None = 0
+    rows: FeatureRows,
+    labels: Labels,
+    n_topics: int,
+    *,
+    random_state: int | None = 0,
+    progress: Advance | None = None,
 ) -> tuple[tuple[Topic, ...], Trace]:
     """Topics by falling share (:class:`labelgap.BMLPL`), and the objective over its iterations.
 
     A topic is named by its two strongest labels; its features are those that most raise its weight.
     """
-    model = BMLPL(n_topics, inference=EM(_ITERATIONS, tol=0.0), random_state=random_state)
+
+    def heard(now: Progress) -> None:
+        if progress is not None:
+            progress("finding topics", now.iteration + 1, now.max_iter)
+
+    model = BMLPL(
+        n_topics,
+        inference=EM(_ITERATIONS, tol=0.0),
+        random_state=random_state,
+        callback=heard,
+    )
     model.fit(rows.inputs, labels)
     weights = model.params_.weights[:-1]
     if rows.axes is not None:
@@ -57,21 +73,23 @@ def select_features(
     n_selected: int,
     *,
     n_repeats: int = 20,
-    n_jobs: int | None = None,
+    selector: Any = None,
     random_state: int | None = 0,
+    progress: Advance | None = None,
 ) -> tuple[SelectedFeature, ...]:
-    """The features with the largest weights over all labels (:class:`labelgap.GMFS`).
+    """The features with the largest weights over all labels.
 
-    ``stability`` is the share of repetitions, on random halves of the rows with further gaps, in
-    which the feature was among the chosen ones.
+    ``selector`` is an estimator with ``scores_``, by default :class:`labelgap.GMFS`. The stability
+    of a feature is the share of repetitions, on random halves of the rows with further gaps, in
+    which it was among the chosen ones.
     """
     X = _dense(rows.scaled)
     number = min(n_selected, X.shape[1])
+    template = GMFS() if selector is None else selector
     search = StabilitySelection(
-        GMFS(),
+        template if progress is None else _counted(template, n_repeats + 1, progress),
         n_features_to_select=number,
         n_repeats=n_repeats,
-        n_jobs=n_jobs,
         random_state=random_state,
     ).fit(X, labels)
     weights = np.asarray(search.selector_.scores_, dtype=float)
@@ -79,6 +97,22 @@ def select_features(
     return tuple(
         SelectedFeature(rows.names[j], float(weights[j]), float(search.scores_[j])) for j in best
     )
+
+
+def _counted(template: Any, total: int, progress: Advance) -> Any:
+    """The same selector, of which every fit is told; copies of it count together."""
+    kind, done = type(template), 0
+
+    class Counted(kind):  # type: ignore[misc,valid-type]
+        def fit(self, X: Any, y: Any) -> Any:
+            nonlocal done
+            found = super().fit(X, y)
+            done += 1
+            progress("selecting features", done, total)
+            return found
+
+    Counted.__name__ = kind.__name__
+    return Counted(**template.get_params(deep=False))
 
 
 def _dense(X: Any) -> np.ndarray:

@@ -13,7 +13,7 @@ from labelgap.audit._result import (
     Summary,
 )
 
-__all__ = ["gaps_in_words", "sentences_of"]
+__all__ = ["gaps_in_words", "rounded", "sentences_of"]
 
 _LIKELY = 0.5
 
@@ -102,10 +102,10 @@ def _missing(summary: Summary) -> str:
     assert expected is not None
     beside = f"beside {summary.n_positive:,} that are recorded"
     if summary.gaps == "none":
-        return f"Few labels seem to be missing: at most about {_round(expected.high)}, {beside}."
+        return f"Few labels seem to be missing: at most about {rounded(expected.high)}, {beside}."
     return (
-        f"About {_round(expected.value)} labels are probably missing (95% interval: "
-        f"{_round(expected.low)} to {_round(expected.high)}), {beside}."
+        f"About {rounded(expected.value)} labels are probably missing (95% interval: "
+        f"{rounded(expected.low)} to {rounded(expected.high)}), {beside}."
     )
 
 
@@ -113,7 +113,7 @@ def _pairs(n: int) -> str:
     return "1 pair of labels is" if n == 1 else f"{n} pairs of labels are"
 
 
-def _round(value: float) -> str:
+def rounded(value: float) -> str:
     """Two figures are enough for a guess."""
     if value < 10:
         return f"{value:.0f}"

@@ -185,7 +185,8 @@ class LabelMe(ClassNamePrefixFeaturesOutMixin, TransformerMixin, LabelGapClassif
 
     def _embed(self, features: np.ndarray, there: np.ndarray) -> np.ndarray:
         parts = np.split(self.projections_, np.cumsum(list(self.groups_.widths.values()))[:-1])
-        total, count = image_sums(self._views(features, there), parts, len(features))
+        views = self._views(features, there)
+        total, count = image_sums(views, images_of(views, parts), len(features))
         return total / count[:, None]
 
     def _fitted(self, features: np.ndarray, there: np.ndarray) -> np.ndarray:
@@ -217,9 +218,10 @@ class Problem(NamedTuple):
 
 
 class Params(NamedTuple):
-    """W : (d_v, k) of every view; Z : (n, k); B : (k, c); c : (c,)"""
+    """W : (d_v, k) of every view; images : X_v W_v; Z : (n, k); B : (k, c); c : (c,)"""
 
     W: list[np.ndarray]
+    images: list[np.ndarray]
     Z: np.ndarray
     B: np.ndarray
     c: np.ndarray
@@ -263,49 +265,54 @@ def step_labels(problem: Problem, Z: np.ndarray) -> tuple[np.ndarray, np.ndarray
 def step_vectors(problem: Problem, W: list[np.ndarray], B: np.ndarray, c: np.ndarray) -> Params:
     """Every z between the images of its row and what its known labels ask for."""
     known = ~np.isnan(problem.Y)
-    total, count = image_sums(problem.views, W, problem.n_rows)
+    images = images_of(problem.views, W)
+    total, count = image_sums(problem.views, images, problem.n_rows)
     wanted = np.where(known, problem.Y - c, 0.0)
     right_side = total + problem.alpha * (wanted @ B.T)
     ridge = np.repeat(count[:, None], total.shape[1], axis=1)
     Z = weighted_ridge(problem.alpha * known, np.ascontiguousarray(B.T), right_side, ridge).z
-    return Params(W, Z, B, c)
+    return Params(W, images, Z, B, c)
 
 
 def balance(problem: Problem, params: Params) -> Params:
     """Z and W times t, B divided by it, with the best t: the fitted labels stay as they are."""
-    W, Z, B, c = params
-    growing = _spread(problem, W, Z) + problem.ridge * sum(float(np.vdot(w, w)) for w in W)
+    W, images, Z, B, c = params
+    growing = _spread(problem, params) + problem.ridge * sum(float(np.vdot(w, w)) for w in W)
     falling = problem.ridge * float(np.vdot(B, B))
     if growing <= 0 or falling <= 0:
         return params
     t = (falling / growing) ** 0.25
-    return Params([t * w for w in W], t * Z, B / t, c)
+    return Params([t * w for w in W], [t * image for image in images], t * Z, B / t, c)
 
 
 def objective(problem: Problem, params: Params) -> float:
-    W, Z, B, c = params
+    W, _, Z, B, c = params
     residual = np.nan_to_num(Z @ B + c - problem.Y)
     squares = sum(float(np.vdot(w, w)) for w in W) + float(np.vdot(B, B))
-    value = _spread(problem, W, Z) + problem.ridge * squares
+    value = _spread(problem, params) + problem.ridge * squares
     return value + problem.alpha * float(np.vdot(residual, residual))
 
 
+def images_of(views: list[View], W: list[np.ndarray]) -> list[np.ndarray]:
+    return [view.features @ w for view, w in zip(views, W, strict=True)]
+
+
 def image_sums(
-    views: list[View], W: list[np.ndarray], n_rows: int
+    views: list[View], images: list[np.ndarray], n_rows: int
 ) -> tuple[np.ndarray, np.ndarray]:
     """The sum of the images of every row, and how many there are."""
-    total, count = np.zeros((n_rows, W[0].shape[1])), np.zeros(n_rows)
-    for view, w in zip(views, W, strict=True):
-        total[view.rows] += view.features @ w
+    total, count = np.zeros((n_rows, images[0].shape[1])), np.zeros(n_rows)
+    for view, image in zip(views, images, strict=True):
+        total[view.rows] += image
         count[view.rows] += 1
     return total, count
 
 
-def _spread(problem: Problem, W: list[np.ndarray], Z: np.ndarray) -> float:
+def _spread(problem: Problem, params: Params) -> float:
     """sum_v ||X_v W_v - Z||^2."""
     total = 0.0
-    for view, w in zip(problem.views, W, strict=True):
-        residual = view.features @ w - Z[view.rows]
+    for view, image in zip(problem.views, params.images, strict=True):
+        residual = image - params.Z[view.rows]
         total += float(np.vdot(residual, residual))
     return total
 

@@ -113,11 +113,15 @@ def _measured(job: Job) -> dict[str, Any]:
     params = {**job.params, **plan.params, **method_params(protocol, cell.setting)}
     task = _drawn(experiment, cell.dataset, setting, cell.run)
     model = find_method(plan, METHODS).make(task, **params)
-    start = time.perf_counter()
+    start, busy = time.perf_counter(), time.process_time()
     model = protocol.fit(model, task)
-    fitted = time.perf_counter()
+    fitted, fit_cpu_seconds = time.perf_counter(), time.process_time() - busy
     found = protocol.judge(model, task, setting)
-    seconds = {"fit_seconds": fitted - start, "predict_seconds": time.perf_counter() - fitted}
+    seconds = {
+        "fit_seconds": fitted - start,
+        "fit_cpu_seconds": fit_cpu_seconds,
+        "predict_seconds": time.perf_counter() - fitted,
+    }
     return {"params": params, **defined(found), **seconds}
 
 

@@ -57,8 +57,8 @@ class SettingPlan:
 class MetricPlan:
     """A metric, whether more of it is better, and what the paper calls it.
 
-    Names are those in the rows' ``metrics``, or ``fit_seconds``, ``predict_seconds`` and
-    ``peak_gigabytes`` of the row itself.
+    Names are those in the rows' ``metrics``, or ``fit_seconds``, ``fit_cpu_seconds``,
+    ``predict_seconds`` and ``peak_gigabytes`` of the row itself.
     """
 
     name: str

@@ -62,7 +62,11 @@ class Row:
         What changes over the iterations of one fit.
     details : dict
         What is neither a number nor a curve, such as the labels of topics.
-    fit_seconds, predict_seconds, peak_gigabytes : float or None
+    fit_seconds, predict_seconds : float or None
+        By the clock on the wall.
+    fit_cpu_seconds : float or None
+        Of the processor, all threads together: what else the machine does matters little.
+    peak_gigabytes : float or None
     budget : {"smoke", "small", "full"}
         The budget under which settings were chosen.
     source : str
@@ -86,6 +90,7 @@ class Row:
     candidates: list[dict[str, Any]] = field(default_factory=list)
     scores: list[float | None] = field(default_factory=list)
     fit_seconds: float | None = None
+    fit_cpu_seconds: float | None = None
     predict_seconds: float | None = None
     peak_gigabytes: float | None = None
     budget: str = "full"

@@ -20,6 +20,7 @@ import typer
 
 from labelgap.cli._failures import INTERRUPTED, exit_code_of, explain
 from labelgap.cli._terminal import Terminal
+from labelgap.cli._threads import on_idle_cores
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print the result as JSON on stdout.")]
 Debug = Annotated[bool, typer.Option("--debug", help="Show the traceback of an error.")]
@@ -36,7 +37,7 @@ def as_command(function: Callable[..., None]) -> Callable[..., None]:
         for name, group in groups.items():
             values[name] = group(**{field.name: values.pop(field.name) for field in fields(group)})
         terminal = Terminal(as_json=as_json)
-        with warnings.catch_warnings():
+        with warnings.catch_warnings(), on_idle_cores():
             warnings.showwarning = terminal.show_warning
             _run(function, terminal, values, debug)
 

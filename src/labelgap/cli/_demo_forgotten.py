@@ -9,12 +9,11 @@ from typing import Any
 
 import numpy as np
 from rich.markup import escape
-from rich.table import Table
 
 from labelgap.audit import Audit, DataSource, Suggestion
 from labelgap.audit import audit as run_audit
 from labelgap.cli._demo_unknown import demo_command
-from labelgap.cli._terminal import Terminal, table
+from labelgap.cli._terminal import Terminal, bullets, table
 from labelgap.cli.audit import write_audit
 from labelgap.data import Dataset, dataset_info
 from labelgap.labels import Labels
@@ -117,15 +116,8 @@ def _words(
         f"are wrong. (A guess would be right {100 * chance:.2g}% of the time.)"
     )
     lines += ["", "What it says of the table, without having been told:"]
-    lines.append(_bullets([audit.summary.gaps_in_words, *audit.summary.sentences]))
+    lines.append(bullets([audit.summary.gaps_in_words, *audit.summary.sentences]))
     return [*lines, ""]
-
-
-def _bullets(sentences: list[str]) -> Table:
-    grid = Table.grid(padding=(0, 1, 0, 0))
-    for sentence in sentences:
-        grid.add_row("  •", escape(sentence))
-    return grid
 
 
 def _table(suggestions: tuple[Suggestion, ...], right: np.ndarray) -> Any:

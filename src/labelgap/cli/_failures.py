@@ -39,7 +39,9 @@ def reading(place: str | PathLike) -> Iterator[None]:
     except IsADirectoryError as error:
         raise BadInputError(f"{place}: is a folder; give a file") from error
     except ValueError as error:
-        raise BadInputError(f"{place}: {_one_line(error)}") from error
+        said = _one_line(error)
+        named = said.startswith(f"{place}:")
+        raise BadInputError(said if named else f"{place}: {said}") from error
 
 
 def exit_code_of(error: Exception) -> int:

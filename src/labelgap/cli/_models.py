@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import ast
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from enum import StrEnum
 from typing import Annotated, Any
 
@@ -18,7 +19,8 @@ from sklearn.preprocessing import MaxAbsScaler, Normalizer, StandardScaler
 
 from labelgap.baselines import Maxide
 from labelgap.cli._failures import BadInputError
-from labelgap.fitting import EM
+from labelgap.cli._terminal import Advance
+from labelgap.fitting import EM, Progress
 from labelgap.labels import Labels
 from labelgap.mending import Mend
 from labelgap.models.bmlpl import BMLPL
@@ -100,6 +102,23 @@ def make_model(name: str, settings: list[str], scale: Scale, X: Any, seed: int =
         known = ", ".join(model.get_params())
         raise BadInputError(f"--set: {name} has only the parameters {known}") from error
     return Pipeline([*_scaling(scale, sparse.issparse(X)), ("model", model)])
+
+
+@contextmanager
+def watched(model: Any, advance: Advance, title: str) -> Iterator[None]:
+    """Tell how far a fit is, of a model that lets one listen; nothing of it stays in the model."""
+    if "callback" not in model.get_params(deep=False):
+        yield
+        return
+
+    def heard(now: Progress) -> None:
+        advance(title, now.iteration + 1, now.max_iter)
+
+    model.set_params(callback=heard)
+    try:
+        yield
+    finally:
+        model.set_params(callback=None)
 
 
 def keep_best_features(

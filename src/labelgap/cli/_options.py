@@ -17,6 +17,7 @@ class Format(StrEnum):
     SVMLIGHT = "svmlight"
     XC = "xc"
     MAT = "mat"
+    NPZ = "npz"
 
 
 class Rows(StrEnum):
@@ -90,9 +91,9 @@ class RowOptions:
         typer.Argument(
             metavar="DATA",
             show_default=False,
-            help="A file (CSV, Parquet, ARFF, svmlight, MATLAB; compressed or not), a folder of "
-            "CSV or Parquet files, a DuckDB or SQLite file, or the name of a data set (see: "
-            "labelgap datasets).",
+            help="A file (CSV, Parquet, ARFF, svmlight, MATLAB, NumPy; compressed or not), a "
+            "folder of CSV or Parquet files, a DuckDB or SQLite file, or the name of a data "
+            "set (see: labelgap datasets).",
         ),
     ]
     query: Annotated[

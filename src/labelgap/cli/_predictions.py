@@ -75,15 +75,16 @@ def read_predictions(path: Path, item: str) -> Predictions:
         dataset = read_table(path, item=item if has_items else None, label_columns=[])
         values = np.asarray(dataset.X, dtype=np.float64)
         _refuse_gaps(path, values, labels)
-        items = read_column(path, item) if has_items else None
+        items = read_column(path, item, as_id=True) if has_items else None
     return Predictions(_kind_of(values), labels, items, values)
 
 
 def _long(path: Path, item: str, has_items: bool) -> Predictions:
     if not has_items:
         raise BadInputError(f"{path}: has no column {item!r} that identifies the rows; give --item")
-    items, rows = np.unique(read_column(path, item), return_inverse=True)
-    labels, cols = np.unique(read_column(path, "label").astype(str), return_inverse=True)
+    items, rows = np.unique(read_column(path, item, as_id=True), return_inverse=True)
+    named = read_column(path, "label", as_id=True).astype(str)
+    labels, cols = np.unique(named, return_inverse=True)
     values = np.full((len(items), len(labels)), np.nan)
     values[rows, cols] = read_column(path, "probability")
     if np.isnan(values).any():

@@ -60,9 +60,11 @@ def _group_words(group: Any) -> list[str]:
 def _flag(hint: Any, name: str) -> str:
     """The long name that typer knows the option by."""
     if get_origin(hint) is Annotated:
-        declared = getattr(get_args(hint)[1], "param_decls", None) or ()
+        option = get_args(hint)[1]
+        # in an Annotated hint the first name stands where a default would
+        declared = (getattr(option, "default", None), *(getattr(option, "param_decls", None) or ()))
         for one in declared:
-            if one.startswith("--"):
+            if isinstance(one, str) and one.startswith("--"):
                 return one
     return f"--{name.replace('_', '-')}"
 

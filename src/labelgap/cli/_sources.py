@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -21,6 +22,7 @@ from labelgap.data import (
     load_dataset,
     read_arff,
     read_mat,
+    read_npz,
     read_svmlight,
     read_xc,
 )
@@ -37,6 +39,7 @@ _SUFFIXES: dict[str, Format] = {
     ".svmlight": Format.SVMLIGHT,
     ".libsvm": Format.SVMLIGHT,
     ".mat": Format.MAT,
+    ".npz": Format.NPZ,
 }
 _COMPRESSED = {".gz", ".bz2", ".xz"}
 
@@ -125,7 +128,10 @@ def _read_file(path: Path, kind: Format, options: Any, hints: Hints, labelled: b
     _refuse_zero_based(options, kind)
     if kind is Format.ARFF:
         return _read_arff(path, options, hints) if labelled else read_arff(path, [])
-    return read_xc(path) if kind is Format.XC else read_mat(path)
+    if kind is Format.NPZ:
+        return read_npz(path, labelled=labelled)
+    readers: dict[Format, Callable[[Path], Dataset]] = {Format.XC: read_xc, Format.MAT: read_mat}
+    return readers[kind](path)
 
 
 def _refuse_zero_based(options: RowOptions, kind: Format) -> None:

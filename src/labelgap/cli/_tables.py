@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from fnmatch import fnmatchcase
 from pathlib import Path
@@ -14,23 +15,23 @@ from labelgap.cli._failures import BadInputError, reading
 from labelgap.cli._loaded import Hints, Loaded
 from labelgap.cli._options import LabelledOptions, RowOptions
 from labelgap.data import DataFormatError, read_table
-from labelgap.data._frames import DATABASES, is_parquet, read_frame
+from labelgap.data._frames import DATABASES, is_parquet, read_csv, read_frame
 from labelgap.data._places import Part, TableName
 from labelgap.labels import Labels, State
 
 _MOST_SHOWN = 12
 
 
-def open_table(path: Path, query: str | None = None) -> Any:
+def open_table(path: Path, query: str | None = None, ids: Sequence[str] = ()) -> Any:
     """What :func:`column_names`, :func:`read_column` and ``read_table`` take.
 
     A file is read by those when they need it; a folder, a database and tab-separated text are
-    read here, once.
+    read here, once, and ``ids`` of text files as they are written.
     """
     read_now = path.is_dir() or path.suffix.lower() in DATABASES or ".tsv" in path.suffixes
     if query is None and not read_now:
         return path
-    return read_frame(path, query=query)[0]
+    return read_frame(path, query=query, ids=ids)[0]
 
 
 def _name_of(table: Any, n_rows: int) -> TableName:
@@ -67,19 +68,19 @@ def column_names(table: Any) -> list[str]:
         return [str(name) for name in read_frame(table)[0].columns]
 
 
-def read_column(table: Any, name: str) -> np.ndarray:
-    """One column of a table."""
+def read_column(table: Any, name: str, *, as_id: bool = False) -> np.ndarray:
+    """One column of a table; ids of text files as they are written."""
     if not isinstance(table, Path):
         return table[name].to_numpy()
     pandas = require("pandas", extra="frames", purpose="reading a table")
     if is_parquet(table):
         return pandas.read_parquet(table, columns=[name])[name].to_numpy()
-    return pandas.read_csv(table, usecols=[name], low_memory=False)[name].to_numpy()
+    return read_csv(table, [name] if as_id else [], [name])[name].to_numpy()
 
 
 def read_table_file(path: Path, options: RowOptions, hints: Hints, *, labelled: bool) -> Loaded:
     """Features, ids, text and labels of a table."""
-    table = open_table(path, options.query)
+    table = open_table(path, options.query, [options.item or hints.item or ""])
     columns = column_names(table)
     item = options.item or (hints.item if hints.item in columns else None)
     text = hints.text or getattr(options, "text", None)
@@ -97,7 +98,7 @@ def read_table_file(path: Path, options: RowOptions, hints: Hints, *, labelled: 
         str(path),
         dataset.X,
         [str(name) for name in dataset.feature_names],  # type: ignore[union-attr]
-        np.arange(dataset.Y.n_rows) if item is None else read_column(table, item),
+        np.arange(dataset.Y.n_rows) if item is None else read_column(table, item, as_id=True),
         item or "row",
         text=text,
         texts=None if text is None else _texts(read_column(table, text)),
@@ -188,7 +189,8 @@ def _long_arguments(options: LabelledOptions) -> dict[str, Any]:
     path = options.label_table
     if path is not None and not path.exists():
         raise BadInputError(f"--label-table {path}: there is no such file; check the path")
-    table = open_table(path or Path(options.data), options.label_query)
+    ids = [options.item or "", options.label_column]
+    table = open_table(path or Path(options.data), options.label_query, ids)
     value = options.value_column
     if value is None and "value" in column_names(table):
         value = "value"
@@ -205,8 +207,11 @@ def _require(path: Path, columns: list[str], option: str, names: Any) -> None:
         if name is not None and name not in columns:
             more = ", ..." if len(columns) > _MOST_SHOWN else ""
             shown = ", ".join(columns[:_MOST_SHOWN]) + more
+            remedy = ""
+            if len(columns) == 1 and (found := [mark for mark in ";\t|" if mark in columns[0]]):
+                remedy = f". Is it separated by {found[0]!r}? Save it with commas"
             raise BadInputError(
-                f"{option} {name}: {path} has no such column; its columns are {shown}"
+                f"{option} {name}: {path} has no such column; its columns are {shown}{remedy}"
             )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
@@ -107,6 +107,16 @@ def table(title: str, columns: Mapping[str, str], rows: Any, caption: str | None
         made.add_column(heading, justify=justify, no_wrap=position == 0)  # type: ignore[arg-type]
     for row in rows:
         made.add_row(*row)
+    return made
+
+
+def bullets(texts: Iterable[str]) -> Table:
+    """A list whose lines hang behind their bullets; markup is taken as text."""
+    made = Table.grid(padding=(0, 1, 0, 0))
+    made.add_column(width=3, justify="right")
+    made.add_column(overflow="fold")
+    for text in texts:
+        made.add_row("•", escape(text))
     return made
 
 

@@ -25,7 +25,7 @@ from labelgap.cli._options import (
 from labelgap.cli._outputs import write_table
 from labelgap.cli._reproduce import command_words, data_sources
 from labelgap.cli._sources import read_labelled
-from labelgap.cli._terminal import Terminal, table
+from labelgap.cli._terminal import Terminal, bullets, table
 from labelgap.report import write_audit_page
 from labelgap.report._files import replacing
 
@@ -98,7 +98,8 @@ def audit(
             command=command_words("audit", source, options),
             sources=data_sources(source),
         )
-    files = write_audit(found, out, rows.item)
+        advance("writing the report", 0, None)
+        files = write_audit(found, out, rows.item)
     terminal.result(
         {**_payload(found), "files": [str(path) for path in files]}, *_shown(found, files)
     )
@@ -150,7 +151,7 @@ def _shown(found: Audit, files: list[Path]) -> list[Any]:
         f"{summary.n_positive:,} recorded, {summary.n_features:,} features",
         "",
         escape(summary.gaps_in_words),
-        *(f"  • {escape(sentence)}" for sentence in summary.sentences),
+        bullets(summary.sentences),
         "",
     ]
     if found.suggestions:

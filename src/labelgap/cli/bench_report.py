@@ -70,18 +70,8 @@ def report(
         raise BadInputError(
             f"--rows {rows}: there is no such folder; labelgap bench run --rows {rows} makes it"
         )
-    if accounts is None:
-        beside = rows.resolve().parent / ACCOUNTS
-        accounts = beside if beside.is_file() else None
-    elif not accounts.is_file():
-        raise BadInputError(f"--accounts {accounts}: there is no such file")
-    if out is not None:
-        check_target(out)
-    if markdown is not None and markdown.is_file():
-        raise BadInputError(f"--markdown {markdown}: is a file; give a folder")
-    if out is not None or markdown is not None:
-        require("jinja2", extra="report", purpose="labelgap bench report")
-        require("matplotlib", extra="report", purpose="labelgap bench report")
+    _check_targets(out, markdown)
+    accounts = _accounts_of(rows, accounts)
     found = build_ledger(
         list(load_experiments(experiments).values()),
         RowStore(rows),
@@ -104,6 +94,26 @@ def report(
     if targets:
         shown.append(f"\nWritten: [bold]{escape(', '.join(targets))}[/bold]")
     terminal.result(payload, *shown)
+
+
+def _accounts_of(rows: Path, given: Path | None) -> Path | None:
+    """The words about the papers: as given, or beside the rows if there are any."""
+    if given is None:
+        beside = rows.resolve().parent / ACCOUNTS
+        return beside if beside.is_file() else None
+    if not given.is_file():
+        raise BadInputError(f"--accounts {given}: there is no such file")
+    return given
+
+
+def _check_targets(out: Path | None, markdown: Path | None) -> None:
+    if out is not None:
+        check_target(out)
+    if markdown is not None and markdown.is_file():
+        raise BadInputError(f"--markdown {markdown}: is a file; give a folder")
+    if out is not None or markdown is not None:
+        require("jinja2", extra="report", purpose="labelgap bench report")
+        require("matplotlib", extra="report", purpose="labelgap bench report")
 
 
 def _write(

@@ -71,10 +71,7 @@ def run(
       labelgap bench run rmfl-4 --dataset emotions
       labelgap bench run --experiments my-experiments --rows my-rows --jobs 4
     """
-    if budget not in BUDGETS:
-        raise BadInputError(f"--budget {budget}: choose among {', '.join(BUDGETS)}")
-    if rows.exists() and not rows.is_dir():
-        raise BadInputError(f"--rows {rows}: is a file; give a folder")
+    _check_place(budget, rows)
     if str(Path.cwd()) not in sys.path:
         sys.path.insert(0, str(Path.cwd()))
     known = load_experiments(experiments)
@@ -97,6 +94,13 @@ def run(
             progress=progress,
         )
     _tell(terminal, summary, [known[name] for name in chosen], budget, rows)
+
+
+def _check_place(budget: str, rows: Path) -> None:
+    if budget not in BUDGETS:
+        raise BadInputError(f"--budget {budget}: choose among {', '.join(BUDGETS)}")
+    if rows.exists() and not rows.is_dir():
+        raise BadInputError(f"--rows {rows}: is a file; give a folder")
 
 
 def _check(option: str, given: list[str], known: object) -> None:

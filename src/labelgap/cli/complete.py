@@ -9,7 +9,7 @@ import numpy as np
 import typer
 from rich.markup import escape
 
-from labelgap.audit import Completed, apply_decisions
+from labelgap.audit import Completed, Decisions, apply_decisions
 from labelgap.audit import complete as complete_labels
 from labelgap.cli._failures import reading
 from labelgap.cli._features import named_design
@@ -46,8 +46,8 @@ def complete(
         typer.Option(
             "--model",
             "-m",
-            help="joint: that of labelgap audit; mend: a classifier per label, completed where "
-            "trials say that it helps.",
+            help="joint: that of labelgap audit; mend: a classifier per label, completed unless "
+            "trials say that it hurts.",
         ),
     ] = Completer.JOINT,
     threshold: Threshold = 0.5,
@@ -72,9 +72,7 @@ def complete(
     rows = read_labelled(source, terminal, part="all")
     X, _, scaled = named_design(rows, source.empty)
     with terminal.progress(f"completing {rows.n_rows} items") as advance, reading(rows.place):
-        recorded = rows.labels
-        if decided is not None:
-            recorded = apply_decisions(recorded, decided, rows.items.astype(str))
+        recorded = _recorded(rows, decided)
         added = complete_labels(
             X,
             rows.labels,
@@ -110,6 +108,12 @@ def complete(
         f"{added.rows.size:,} labels added to {n_recorded:,} recorded ones of "
         f"{escape(rows.place)}, written to [bold]{escape(str(out))}[/bold]",
     )
+
+
+def _recorded(rows: Loaded, decided: Decisions | None) -> Labels:
+    if decided is None:
+        return rows.labels
+    return apply_decisions(rows.labels, decided, rows.items.astype(str))
 
 
 def _all_labels(rows: Loaded, recorded: Labels, added: Completed) -> dict[str, np.ndarray]:

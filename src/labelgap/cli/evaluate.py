@@ -66,14 +66,7 @@ def evaluate(
     if out is not None:
         check_table_target(out)
     wanted = _wanted(metric)
-    with warnings.catch_warnings():
-        # a label of which nothing is known does not count, which is no reason to warn
-        warnings.simplefilter("ignore", LabelWarning)
-        if model is not None:
-            rows, predicted = _from_model(model, source, terminal)
-        else:
-            assert predictions is not None
-            rows, predicted = _from_predictions(predictions, source, terminal)
+    rows, predicted = _predicted(model, predictions, source, terminal)
     truth = _shared_labels(rows, predicted)
     values = _evaluate(truth, predicted, wanted, threshold)
     n_known = truth.n_observed(ambiguous=True)
@@ -101,6 +94,18 @@ def evaluate(
         with replacing(out) as (partial,):
             write_table(columns, partial, out.suffix)
     terminal.result(payload, _table(payload))
+
+
+def _predicted(
+    model: Path | None, predictions: Path | None, source: LabelledOptions, terminal: Terminal
+) -> tuple[Loaded, Predictions]:
+    with warnings.catch_warnings():
+        # a label of which nothing is known does not count, which is no reason to warn
+        warnings.simplefilter("ignore", LabelWarning)
+        if model is not None:
+            return _from_model(model, source, terminal)
+        assert predictions is not None
+        return _from_predictions(predictions, source, terminal)
 
 
 def _from_model(path: Path, source: LabelledOptions, terminal: Terminal):

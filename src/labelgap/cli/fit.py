@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 from rich.markup import escape
@@ -24,6 +24,7 @@ from labelgap.cli._models import (
     ScaleOption,
     keep_best_features,
     make_model,
+    watched,
     without_training_rows,
 )
 from labelgap.cli._options import Empty, LearningOptions, Seed
@@ -31,6 +32,16 @@ from labelgap.cli._outputs import check_target
 from labelgap.cli._reproduce import command_words
 from labelgap.cli._sources import read_labelled
 from labelgap.cli._terminal import Terminal
+from labelgap.labels import Labels
+
+Settings = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--set",
+        metavar="NAME=VALUE",
+        help="A parameter of the model, such as estimator__C=0.1; repeatable.",
+    ),
+]
 
 
 def fit(
@@ -40,14 +51,7 @@ def fit(
         Path, typer.Option("--out", "-o", metavar="FILE", help="The model file to write.")
     ],
     model: Annotated[ModelName, typer.Option("--model", "-m", help="What to fit.")] = DEFAULT_MODEL,
-    settings: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--set",
-            metavar="NAME=VALUE",
-            help="A parameter of the model, such as estimator__C=0.1; repeatable.",
-        ),
-    ] = None,
+    settings: Settings = None,
     scale: ScaleOption = Scale.AUTO,
     features: Annotated[
         int | None,
@@ -78,19 +82,11 @@ def fit(
     rows = read_labelled(source, terminal, part="train")
     filler = learn_fill(rows, source.empty, may_keep=True)
     vectorizer = fit_text(rows)
-    numbers = rows.X if filler is None else filler.transform(rows.X)
-    X = design_matrix(rows, numbers, vectorizer)
-    labels = rows.labels
+    X = design_matrix(rows, rows.X if filler is None else filler.transform(rows.X), vectorizer)
     estimator = make_model(str(model), settings or [], scale, X, seed)
     _check_absent_views(source, estimator)
     start = time.perf_counter()
-    with (
-        terminal.progress(f"fitting {model} to {rows.n_rows} rows x {labels.n_labels} labels"),
-        reading(rows.place),
-    ):
-        if features is not None:
-            estimator = keep_best_features(estimator, X, labels, features, seed)
-        estimator.fit(X, labels)
+    estimator = _fitted(estimator, X, rows, model, features, seed, terminal)
     seconds = time.perf_counter() - start
     about = {
         "model": str(model),
@@ -104,32 +100,51 @@ def fit(
         "n_rows": rows.n_rows,
         "item": source.item,
     }
-    assert labels.names is not None
-    schema = Schema(
-        rows.features, rows.X.shape[1], source.text, source.zero_based, labels.names.tolist()
+    SavedModel(estimator, vectorizer, filler, _schema(rows, source), about).save(out)
+    command = command_words(
+        "fit",
+        source,
+        model=None if model is DEFAULT_MODEL else model,
+        set=settings,
+        scale=None if scale is Scale.AUTO else scale,
+        features=features,
+        out=out,
+        seed=seed or None,
     )
-    estimator = without_training_rows(estimator)
-    SavedModel(estimator, vectorizer, filler, schema, about).save(out)
-    known = labels.n_observed(ambiguous=True) / max(labels.n_rows * labels.n_labels, 1)
-    payload = {
-        **about,
-        "n_features": X.shape[1],
-        "n_labels": labels.n_labels,
-        "share_known": known,
-        "seconds": seconds,
-        "out": str(out),
-        "command": command_words(
-            "fit",
-            source,
-            model=None if model is DEFAULT_MODEL else model,
-            set=settings,
-            scale=None if scale is Scale.AUTO else scale,
-            features=features,
-            out=out,
-            seed=seed or None,
-        ),
-    }
+    measured = {"n_features": X.shape[1], "seconds": seconds, **_counts(rows.labels)}
+    payload = {**about, **measured, "out": str(out), "command": command}
     terminal.result(payload, *_shown(rows, payload, out))
+
+
+def _fitted(
+    estimator: Pipeline,
+    X: Any,
+    rows: Loaded,
+    model: ModelName,
+    features: int | None,
+    seed: int,
+    terminal: Terminal,
+) -> Pipeline:
+    """The model after the fit, without what it keeps of the training rows."""
+    labels = rows.labels
+    title = f"fitting {model} to {rows.n_rows} rows x {labels.n_labels} labels"
+    with terminal.progress(title) as advance, reading(rows.place):
+        if features is not None:
+            estimator = keep_best_features(estimator, X, labels, features, seed)
+        with watched(estimator[-1], advance, title):
+            estimator.fit(X, labels)
+    return without_training_rows(estimator)
+
+
+def _schema(rows: Loaded, source: LearningOptions) -> Schema:
+    assert rows.labels.names is not None
+    names = rows.labels.names.tolist()
+    return Schema(rows.features, rows.X.shape[1], source.text, source.zero_based, names)
+
+
+def _counts(labels: Labels) -> dict:
+    known = labels.n_observed(ambiguous=True) / max(labels.n_rows * labels.n_labels, 1)
+    return {"n_labels": labels.n_labels, "share_known": known}
 
 
 def _check_absent_views(source: LearningOptions, estimator: Pipeline) -> None:

@@ -127,17 +127,20 @@ def _of_data(
     decided = decisions_of(options.decisions)
     rows = read_labelled(source, terminal, part="all")
     X, names, scaled = named_design(rows, source.empty)
+    how: dict[str, Any] = {
+        "item_ids": rows.items,
+        "zeros": str(options.zeros),
+        "scale": not scaled,
+        "decisions": decided,
+        "random_state": options.seed,
+    }
     with terminal.progress(f"auditing {rows.n_rows} items") as advance, reading(rows.place):
         found = run_audit(
             X,
             rows.labels,
-            item_ids=rows.items,
+            **how,
             feature_names=names,
-            zeros=str(options.zeros),  # type: ignore[arg-type]
             n_suggestions=options.suggestions,
-            scale=not scaled,
-            decisions=decided,
-            random_state=options.seed,
             progress=advance,
             command=command_words("audit", source, options),
             sources=data_sources(source),
@@ -148,7 +151,7 @@ def _of_data(
         _store(db, found),
         candidates,
         describe=describe_items(rows),
-        rescore=Rescorer(X, rows.labels, scale=not scaled, random_state=options.seed),
+        rescore=Rescorer(X, rows.labels, **how),
     )
 
 
@@ -160,14 +163,13 @@ def describe_items(rows: Loaded) -> Callable[[str], Mapping[str, str]]:
 
     def describe(item: str) -> dict[str, str]:
         row = row_of[item]
-        about = {}
+        here = positives.indices[positives.indptr[row] : positives.indptr[row + 1]]
+        names = [str(labels.names[column]) for column in here] if labels.names is not None else []
+        about = {"has the labels": ", ".join(names) or "none"}
         if rows.texts is not None:
             about[rows.text or "text"] = str(rows.texts[row])
         elif rows.features is not None:
-            about["features"] = _unusual(rows, row, centre, spread)
-        here = positives.indices[positives.indptr[row] : positives.indptr[row + 1]]
-        names = [str(labels.names[column]) for column in here] if labels.names is not None else []
-        about["has the labels"] = ", ".join(names) or "none"
+            about["stands out by"] = _unusual(rows, row, centre, spread)
         return about
 
     centre, spread = _centre_and_spread(rows.X)
@@ -182,13 +184,14 @@ def _centre_and_spread(X: Any) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _unusual(rows: Loaded, row: int, centre: np.ndarray, spread: np.ndarray) -> str:
-    """The features of a row that are farthest from the mean, in standard deviations."""
+    """The features that a row has and that are farthest from the mean, in standard deviations."""
     assert rows.features is not None
     values = rows.X[[row]]
     values = values.toarray()[0] if sparse.issparse(values) else np.asarray(values)[0]
     far = np.abs((values - centre) / spread)
+    far[values == 0] = 0
     first = [k for k in np.argsort(-far, kind="stable")[:_MOST_FEATURES] if far[k] > 0]
-    return ", ".join(f"{rows.features[k]} {values[k]:.4g}" for k in first)
+    return ", ".join(f"{rows.features[k]} {values[k]:.4g}" for k in first) or "none"
 
 
 def _shown(session: Review, server: ReviewServer, db: Path) -> list[str]:

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from collections.abc import Callable
+from enum import StrEnum
+from typing import Annotated, Any
 
 import numpy as np
 import typer
 from rich.markup import escape
 
 from labelgap.audit import feature_rows, select_features
+from labelgap.baselines import CMFS, FSNM, MIFS, MLMLFS, SFUS
 from labelgap.cli._failures import reading
 from labelgap.cli._features import named_design
 from labelgap.cli._options import LearningOptions, Seed, TableFileIfAny
@@ -16,8 +19,19 @@ from labelgap.cli._outputs import check_table_target, write_table
 from labelgap.cli._reproduce import command_words
 from labelgap.cli._sources import read_labelled
 from labelgap.cli._terminal import Terminal, table
+from labelgap.models.gmfs import GMFS
 from labelgap.report._files import replacing
 
+SELECTORS: dict[str, Callable[[], Any]] = {
+    "gmfs": GMFS,
+    "cmfs": CMFS,
+    "mlmlfs": MLMLFS,
+    "mifs": MIFS,
+    "sfus": SFUS,
+    "fsnm": FSNM,
+}
+SelectorName = StrEnum("SelectorName", {name: name for name in SELECTORS})  # type: ignore[misc]
+_DEFAULT = SelectorName("gmfs")
 _N_SHOWN = 20
 
 
@@ -30,10 +44,13 @@ def select(
     repeats: Annotated[
         int, typer.Option(min=2, help="Repetitions on half of the rows, for the stability.")
     ] = 20,
+    model: Annotated[
+        SelectorName, typer.Option("--model", "-m", help="What chooses them.")
+    ] = _DEFAULT,
     out: TableFileIfAny = None,
     seed: Seed = 0,
 ) -> None:
-    """Choose features that tell the labels, when labels may be forgotten (GMFS).
+    """Choose features that tell the labels, when labels may be forgotten (GMFS by default).
 
     Beside the weight of each feature stands its stability: the share of repetitions, on other
     halves of the rows with further gaps, that chose it as well.
@@ -47,9 +64,17 @@ def select(
         check_table_target(out)
     rows = read_labelled(source, terminal, part="all")
     X, names, scaled = named_design(rows, source.empty)
-    with terminal.progress(f"choosing {number} features"), reading(rows.place):
+    with terminal.progress(f"choosing {number} features") as advance, reading(rows.place):
         prepared = feature_rows(X, names, scale=not scaled, random_state=seed)
-        found = select_features(prepared, rows.labels, number, n_repeats=repeats, random_state=seed)
+        found = select_features(
+            prepared,
+            rows.labels,
+            number,
+            n_repeats=repeats,
+            selector=SELECTORS[model](),
+            random_state=seed,
+            progress=advance,
+        )
     columns = {
         "feature": np.array([one.name for one in found], dtype=object),
         "weight": np.array([one.weight for one in found]),
@@ -58,14 +83,15 @@ def select(
     if out is not None:
         with replacing(out) as (partial,):
             write_table(columns, partial, out.suffix)
-    extra = {"features": number, "repeats": repeats, "out": out, "seed": seed or None}
+    other = None if model is _DEFAULT else model
+    extra = {"features": number, "repeats": repeats, "model": other, "out": out}
     payload = {
         "source": rows.place,
         "features": [
             {"name": one.name, "weight": one.weight, "stability": one.stability} for one in found
         ],
         "out": None if out is None else str(out),
-        "command": command_words("select", source, **extra),
+        "command": command_words("select", source, **extra, seed=seed or None),
     }
     shown = [
         (escape(one.name), f"{one.weight:.3g}", f"{one.stability:.0%}") for one in found[:_N_SHOWN]

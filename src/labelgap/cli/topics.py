@@ -44,7 +44,9 @@ def topics(
     with terminal.progress(f"finding {number} topics") as advance, reading(rows.place):
         advance(f"finding {number} topics", 0, None)
         prepared = feature_rows(X, names, scale=not scaled, random_state=seed)
-        found, trace = find_topics(prepared, rows.labels, number, random_state=seed)
+        found, trace = find_topics(
+            prepared, rows.labels, number, random_state=seed, progress=advance
+        )
     if out is not None:
         with replacing(out) as (partial,):
             write_table(_weights(found), partial, out.suffix)

@@ -1,6 +1,7 @@
 """Data sets: readers for the formats of the field, and benchmark sets by name."""
 
 from labelgap.data._arff import read_arff
+from labelgap.data._arrays import read_npz
 from labelgap.data._cache import cache_folder
 from labelgap.data._dataset import Dataset, stack_splits
 from labelgap.data._errors import ChecksumError, DataFormatError, DatasetUnavailableError
@@ -27,6 +28,7 @@ __all__ = [
     "read_label_xml",
     "read_mat",
     "read_mat_views",
+    "read_npz",
     "read_svmlight",
     "read_table",
     "read_xc",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sqlite3
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,7 @@ from labelgap._extras import require
 from labelgap.data._errors import DataFormatError
 from labelgap.data._places import Part, TableName, place_of_names
 
-__all__ = ["DATABASES", "is_parquet", "read_frame"]
+__all__ = ["DATABASES", "is_parquet", "read_csv", "read_frame"]
 
 _DUCKDB = (".duckdb", ".ddb")
 _SQLITE = (".sqlite", ".sqlite3", ".db")
@@ -20,6 +21,8 @@ _PARQUET = (".parquet", ".pq")
 _TEXT = (".csv", ".csv.gz", ".tsv", ".tsv.gz")
 _MOST_NAMED = 8
 _NAME = "labelgap.table"
+# whole numbers that an integer of 64 bits, or a floating-point number, holds exactly
+_WHOLE, _WITH_POINT = r"-?(0|[1-9]\d{0,17})", r"-?(0|[1-9]\d{0,14})(\.0+)?"
 
 
 def is_parquet(path: Path) -> bool:
@@ -27,7 +30,9 @@ def is_parquet(path: Path) -> bool:
     return path.suffix.lower() in _PARQUET
 
 
-def read_frame(source: Any, *, query: str | None = None) -> tuple[Any, TableName]:
+def read_frame(
+    source: Any, *, query: str | None = None, ids: Sequence[str] = ()
+) -> tuple[Any, TableName]:
     """A pandas frame with rows numbered from 0, and what to call it in messages.
 
     A frame that this function read before keeps its name.
@@ -39,6 +44,8 @@ def read_frame(source: Any, *, query: str | None = None) -> tuple[Any, TableName
         in the order of their names), or a DuckDB or SQLite file. Databases are opened for reading.
     query : str, optional
         What to ask a database; without one it must hold a single table.
+    ids : sequence of str
+        Columns of text files that are read as they are written: 007 is not 7.
 
     Raises
     ------
@@ -61,9 +68,9 @@ def read_frame(source: Any, *, query: str | None = None) -> tuple[Any, TableName
     elif query is not None:
         raise ValueError(f"{path}: a query is for a DuckDB or SQLite file; leave it out")
     elif path.is_dir():
-        frame, parts = _from_folder(pandas, path)
+        frame, parts = _from_folder(pandas, path, ids)
     else:
-        frame = _from_file(pandas, path)
+        frame = _from_file(pandas, path, ids)
         parts = [Part(path, len(frame))]
     name = TableName(str(path), parts)
     frame.attrs[_NAME] = name
@@ -76,12 +83,42 @@ def _not_empty(frame: Any, file: str) -> Any:
     return frame
 
 
-def _from_file(pandas: Any, path: Path) -> Any:
+def read_csv(path: Path, ids: Sequence[str] = (), only: Sequence[str] | None = None) -> Any:
+    """A frame of comma- or tab-separated text; ``ids`` as in :func:`read_frame`.
+
+    ``only`` are the columns that are wanted. A name that two columns have is refused.
+    """
+    pandas = require("pandas", extra="frames", purpose="reading CSV")
+    separator = "\t" if ".tsv" in path.suffixes else ","
+    names = pandas.read_csv(path, sep=separator, header=None, nrows=1, dtype=str).iloc[0].dropna()
+    twice = names[names.duplicated()]
+    if len(twice):
+        raise DataFormatError(
+            f"two columns are called {twice.iloc[0]!r}",
+            file=str(path),
+            line=1,
+            remedy="Give every column a name of its own",
+        )
+    as_text = dict.fromkeys(ids, str)
+    frame = pandas.read_csv(path, sep=separator, usecols=only, dtype=as_text, low_memory=False)
+    for name in frame.columns.intersection(list(ids)):
+        frame[name] = _number_if_nothing_is_lost(pandas, frame[name])
+    return frame
+
+
+def _number_if_nothing_is_lost(pandas: Any, column: Any) -> Any:
+    """Ids that are whole numbers as such, with or without a point; all others as written."""
+    text = column.str.strip()
+    there = text.dropna()
+    pattern = _WITH_POINT if there.str.contains(".", regex=False).any() else _WHOLE
+    return pandas.to_numeric(text) if there.str.fullmatch(pattern).all() else text
+
+
+def _from_file(pandas: Any, path: Path, ids: Sequence[str]) -> Any:
     try:
-        if is_parquet(path):
-            return pandas.read_parquet(path)
-        separator = "\t" if ".tsv" in path.suffixes else ","
-        return pandas.read_csv(path, sep=separator, low_memory=False)
+        return pandas.read_parquet(path) if is_parquet(path) else read_csv(path, ids)
+    except DataFormatError:
+        raise
     except FileNotFoundError:
         raise
     except UnicodeDecodeError as error:
@@ -117,7 +154,7 @@ def _first_bad_line(path: Path) -> int | None:
     return None
 
 
-def _from_folder(pandas: Any, folder: Path) -> tuple[Any, list[Part]]:
+def _from_folder(pandas: Any, folder: Path, ids: Sequence[str]) -> tuple[Any, list[Part]]:
     """The files of a folder, one below the other."""
     files = sorted(path for path in folder.iterdir() if path.is_file() and path.name[0] not in "._")
     tables = [path for path in files if is_parquet(path)]
@@ -129,7 +166,7 @@ def _from_folder(pandas: Any, folder: Path) -> tuple[Any, list[Part]]:
             file=str(folder),
             remedy="Give the folder with the tables, or a file",
         )
-    parts = [_from_file(pandas, path) for path in tables]
+    parts = [_from_file(pandas, path, ids) for path in tables]
     for path, part in zip(tables, parts, strict=True):
         strange = [name for name in part.columns if name not in parts[0].columns]
         missing = [name for name in parts[0].columns if name not in part.columns]

@@ -69,7 +69,7 @@ def read_table(
         raise ValueError("give either label_columns or label_table, and not both")
     if tfidf is not None and text is None:
         raise ValueError("tfidf is given without text: name the column of text")
-    frame, file = read_frame(source)
+    frame, file = read_frame(source, ids=[] if item is None else [item])
     split = _split(train, len(frame))
     if label_columns is not None:
         if item is not None:
@@ -139,7 +139,7 @@ def _refuse_other_values(column: Any, file: str) -> None:
 def _long_labels(frame, file, label_table, item, label, value, unstated) -> Labels:
     if item is None:
         raise ValueError("item is missing: name the column that identifies an item in both tables")
-    pairs, pairs_file = read_frame(label_table)
+    pairs, pairs_file = read_frame(label_table, ids=[item, label])
     _require_columns(frame, file, [item])
     _require_columns(pairs, pairs_file, [item, label, *([value] if value else ())])
     items, named = check_ids(frame[item], file), ids_as_text(pairs[item], pairs_file)

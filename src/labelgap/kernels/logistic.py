@@ -31,6 +31,8 @@ _MOST_HALVINGS = 30
 _MOST_CG_STEPS = 20
 _CG_TOLERANCE = 0.2
 _SMALLEST_FLAT = 1e-12
+# of rounding in an objective, in units of the last place
+_SLACK = 45.0
 
 
 class Targets(NamedTuple):
@@ -158,7 +160,7 @@ def _newton(
     for _ in range(_MOST_HALVINGS):
         after = _value(xp, part, C, W + length * step, scores + length * move)
         # far below rounding nothing falls any more, and the step is as good as any
-        slack = 1e-14 * xp.abs(before)
+        slack = _SLACK * xp.finfo(before.dtype).eps * xp.abs(before)
         short = after > before + _SUFFICIENT * length * promised + slack
         if not bool(xp.any(short)):
             break

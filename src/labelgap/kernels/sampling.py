@@ -209,14 +209,32 @@ def unit_variance(psi):
 
 
 @njit(cache=True)
+def inverse_gaussian(generator, mean, lam):
+    """A draw from the inverse Gaussian distribution of that mean, with the variance mean^3 / lam.
+
+    The smaller root of Michael, Schucany and Haas, in a form without cancellation.
+    """
+    w = 0.5 * mean * generator.standard_normal() ** 2 / lam
+    root = mean / (1.0 + w + math.sqrt(w * (2.0 + w)))
+    if generator.random() * (mean + root) <= mean:
+        return root
+    return mean * (mean / root)
+
+
+@njit(cache=True)
 def polya_gamma(generator, shape, psi):
-    """A draw from PG(shape, psi) for any real shape above zero.
+    """A draw from PG(shape, psi) for any real shape above zero and finite psi.
 
     PG(b, psi) is the sum over j of Gamma(b, scale 1 / (2 pi^2 ((j - 1/2)^2 + (psi/2 pi)^2))). The
     first 5 + |psi|/2 terms are drawn one by one, the rest as one gamma variable of the same mean
     and variance. The mean and the variance of the result are exact; its third cumulant is off
     by less than one part in 1e4 (1e6 for |psi| < 2).
+
+    Beyond |psi| = 40 the Laplace transform (cosh(psi/2) / cosh(sqrt(psi^2 + 2t) / 2))^b is that of
+    an inverse Gaussian variable of mean b / 2|psi|, up to factors 1 + exp(-|psi|).
     """
+    if abs(psi) > 40.0:
+        return inverse_gaussian(generator, 0.5 * shape / abs(psi), 0.25 * shape * shape)
     two_pi_squared = 2.0 * math.pi * math.pi
     offset = psi * psi / (2.0 * two_pi_squared)
     mean, variance = unit_mean(psi), unit_variance(psi)
@@ -246,9 +264,17 @@ def sample_polya_gamma(
     shape : array
         The first parameter, above zero; same shape as ``psi``.
     psi : array
+        Finite.
     """
     psi = np.ascontiguousarray(psi, dtype=np.float64)
     shape = np.ascontiguousarray(np.broadcast_to(shape, psi.shape), dtype=np.float64)
+    for name, values, good in (("psi", psi, np.isfinite(psi)), ("shape", shape, shape > 0)):
+        if not good.all():
+            at = tuple(map(int, np.argwhere(~good)[0]))
+            raise ValueError(
+                f"{name}[{', '.join(map(str, at))}] is {values[at]}: there is no "
+                "Polya-Gamma variable with that parameter"
+            )
     out = np.empty(psi.shape)
     _polya_gamma_into(generator, shape.ravel(), psi.ravel(), out.reshape(-1))
     return out

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-__all__ = ["Share", "surest_share", "wilson"]
+__all__ = ["Share", "surest_of_bins", "surest_share", "wilson"]
 
 _Z = 1.96
 
@@ -30,13 +30,20 @@ def surest_share(scores: np.ndarray, hits: np.ndarray, *, fewest: int = 50) -> S
     Of all sets of at least ``fewest`` such entries, the one whose interval has the largest lower
     end; None where there are fewer entries. The scores must not have been learned from the hits.
     """
-    if scores.size < fewest:
+    falling = np.argsort(-scores, kind="stable")
+    return surest_of_bins(np.ones(scores.size), hits[falling], fewest=fewest)
+
+
+def surest_of_bins(n: np.ndarray, hits: np.ndarray, *, fewest: int = 50) -> Share | None:
+    """The same from counts of entries and of hits, by bins of falling score."""
+    total, found = (np.cumsum(one, dtype=np.float64) for one in (n, hits))
+    enough = total >= fewest
+    if not enough.any():
         return None
-    found = np.cumsum(hits[np.argsort(-scores, kind="stable")], dtype=np.float64)[fewest - 1 :]
-    n = np.arange(fewest, scores.size + 1, dtype=np.float64)
-    low, high = wilson(found, n)
+    total, found = total[enough], found[enough]
+    low, high = wilson(found, total)
     best = int(np.argmax(low))
-    return Share(found[best] / n[best], float(low[best]), float(high[best]), int(n[best]))
+    return Share(found[best] / total[best], float(low[best]), float(high[best]), int(total[best]))
 
 
 def wilson(hits: np.ndarray, n: np.ndarray, z: float = _Z) -> tuple[np.ndarray, np.ndarray]:

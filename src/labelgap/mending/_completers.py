@@ -67,17 +67,16 @@ def cross_fitted(
     labels: Labels,
     wanted: np.ndarray,
     folds: Iterable[np.ndarray],
-    **options: Any,
 ) -> Iterator[np.ndarray]:
     """Columns in which no row had a part in what is said of it.
 
-    ``folds`` are the rows of each part; ``options`` go to the fit of the completer.
+    ``folds`` are the rows of each part.
     """
     parts = list(folds)
     columns = []
     for rows in parts:
         others = np.setdiff1d(np.arange(labels.n_rows), rows, assume_unique=True)
-        fitted = clone(completer).fit(X[others], labels[others], wanted, **options)
+        fitted = clone(completer).fit(X[others], labels[others], wanted)
         columns.append(fitted.columns(X[rows], labels[rows]))
     for pieces in zip(*columns, strict=True):
         column = np.empty(labels.n_rows)

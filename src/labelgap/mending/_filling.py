@@ -7,13 +7,21 @@ from typing import NamedTuple
 import numpy as np
 from scipy import sparse
 
-from labelgap.labels import Labels, State
-from labelgap.mending._recording import relevant_though_unrecorded
+from labelgap.labels import Labels
+from labelgap.mending._recording import relevant_though_unrecorded, with_sum
 from labelgap.mending._soft_targets import SoftLabel
 from labelgap.mending._trust import Plan
 from labelgap.yardsticks._per_label import known_entries
 
-__all__ = ["Completed", "measurable", "mended_label", "only_completed", "stacked", "with_gaps"]
+__all__ = [
+    "Completed",
+    "measurable",
+    "mended_label",
+    "only_completed",
+    "stacked",
+    "told_on",
+    "with_gaps",
+]
 
 _WORTH_KEEPING = 0.01
 _FEWEST_OF_EACH = 3
@@ -22,8 +30,9 @@ _FEWEST_OF_EACH = 3
 class Completed(NamedTuple):
     """What was filled in: chances (rows x labels, sparse) of entries that were not known.
 
-    Chances below 0.01 are not stored. ``weights`` says how much a completed entry of each label
-    counted, beside 1 for a known one.
+    Chances below 0.01 are not stored. Those of ambiguous zeros are what the share recorded, read or
+    given, stands for, whatever the classifier was taught with. ``weights`` says how much a
+    completed entry of each label counted, beside 1 for a known one.
     """
 
     chances: sparse.csr_array
@@ -50,19 +59,38 @@ def mended_label(labels: Labels, label: int, chances: np.ndarray, plan: Plan) ->
     """A label with the entries that are not known filled in, after those that are."""
     if plan.weight == 0:
         return SoftLabel(*known_entries(labels, label))
-    states = labels[:, [label]].states()[:, 0]
-    known = np.flatnonzero((states == State.RELEVANT) | (states == State.IRRELEVANT))
-    unknown = np.flatnonzero(states == State.UNKNOWN)
-    unsure = np.flatnonzero(states == State.AMBIGUOUS)
-    c, n_recorded = plan.recorded, int((states == State.RELEVANT).sum())
-    forgotten = relevant_though_unrecorded(chances[unsure], c, n_recorded)
+    known, values = labels.column(label, ambiguous=False)
+    answered, _ = labels.column(label)
+    unsure = np.setdiff1d(answered, known, assume_unique=True)
+    asked = np.ones(labels.n_rows, dtype=bool)
+    asked[answered] = False
+    unknown = np.flatnonzero(asked)
+    c = plan.recorded
+    forgotten = relevant_though_unrecorded(chances[unsure], c, int(values.sum()))
     filled = np.concatenate([np.minimum(chances[unknown] / c, 1.0), forgotten])
     weights = np.concatenate(
         [np.ones(known.size), np.full(unknown.size, plan.weight), np.ones(unsure.size)]
     )
-    values = (states[known] == State.RELEVANT).astype(float)
     rows = np.concatenate([known, unknown, unsure])
-    return SoftLabel(rows, np.concatenate([values, filled]), weights)
+    return SoftLabel(rows, np.concatenate([values.astype(float), filled]), weights)
+
+
+def told_on(one: SoftLabel, labels: Labels, label: int, taught: float, c: float) -> SoftLabel:
+    """What was completed with one rate as it is with another.
+
+    Of ambiguous zeros (1 - c) / c for each recorded label are expected to be relevant, of unknown
+    entries 1 / c times those that would be recorded.
+    """
+    if taught == c:
+        return one
+    known, values = labels.column(label, ambiguous=False)
+    unsure = np.zeros(labels.n_rows, dtype=bool)
+    unsure[labels.column(label)[0]] = True
+    unsure[known] = False
+    there = unsure[one.rows]
+    chances = np.minimum(taught / c * one.chances, 1.0)
+    chances[there] = with_sum(one.chances[there], (1 - c) / c * float(values.sum()))
+    return one._replace(chances=chances)
 
 
 def only_completed(one: SoftLabel, labels: Labels, label: int) -> SoftLabel:

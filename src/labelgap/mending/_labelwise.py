@@ -20,13 +20,17 @@ from labelgap.yardsticks._together import (
     are_fitted_together,
     check_device,
     fit_together,
+    has_squared_penalty,
     scores_together,
 )
 
 __all__ = ["LabelwiseCompleter"]
 
 # a code nearer to zero than this is left out, which keeps the codes of rare labels sparse
-_SMALLEST_CODE = 0.05
+_SMALLEST_CODE = 0.1
+# what is said of a row need not be as exact as the model that learns from it
+_LOOSER = 10.0
+_COARSE = 1e-4
 _BLOCK_CELLS = 2**22
 
 
@@ -44,13 +48,24 @@ class LabelwiseCompleter(Completer):
         classifier that learns from the completed labels. Of a regressor the prediction is the
         chance, cut off at 0 and 1; a classifier without ``predict_proba`` is calibrated by
         :class:`sklearn.calibration.CalibratedClassifierCV`.
+    label_variance : float
+        Of logistic regressions with the squared penalty, whose C is the prior variance of the
+        coefficients: the prior variance of those of the other labels. These are log odds ratios,
+        the size of which is known beforehand, whatever C suits the features.
     device : str, optional
         Device of torch for logistic regressions that are fitted together, as in
         :class:`labelgap.BinaryRelevance`.
     """
 
-    def __init__(self, estimator: Any = None, *, device: str | None = None) -> None:
+    def __init__(
+        self,
+        estimator: Any = None,
+        *,
+        label_variance: float = 3.0,
+        device: str | None = None,
+    ) -> None:
         self.estimator = estimator
+        self.label_variance = label_variance
         self.device = device
 
     def fit(
@@ -66,6 +81,8 @@ class LabelwiseCompleter(Completer):
         ``start`` are models of the wanted labels without the other labels, if there are any: fits
         that are made together begin with them.
         """
+        if not self.label_variance > 0:
+            raise ValueError(f"label_variance={self.label_variance}: give a number above 0")
         self.frequency_ = observed_frequency(labels)
         joined = self._joined(X, labels)
         asked = np.arange(labels.n_labels) if wanted is None else np.asarray(wanted)
@@ -113,7 +130,10 @@ class LabelwiseCompleter(Completer):
         }
         own = joined.shape[1] - labels.n_labels + learnable
         entries = (known_entries(labels, label) for label in learnable.tolist())
-        fitted = fit_together(template, joined, entries, own=own, start=begun, device=self.device)
+        looser = clone(template).set_params(tol=_LOOSER * template.tol)
+        dtype = np.float32 if looser.tol >= _COARSE else np.float64
+        options: dict[str, Any] = {"start": begun, "device": self.device, "dtype": dtype}
+        fitted = fit_together(looser, joined, entries, own=own, **options)
         return models | dict(zip(learnable.tolist(), fitted, strict=True))
 
     def _one(self, joined: Any, rows: np.ndarray, values: np.ndarray, label: int) -> Any:
@@ -127,7 +147,11 @@ class LabelwiseCompleter(Completer):
 
     def _joined(self, X: Any, labels: Labels) -> Any:
         """Features and codes of labels, side by side."""
-        codes = label_codes(labels, self.frequency_).astype(X.dtype)
+        codes = label_codes(labels, self.frequency_)
+        template = probabilistic(self.estimator)
+        if has_squared_penalty(template):
+            codes = codes * np.sqrt(self.label_variance / template.C)
+        codes = codes.astype(X.dtype)
         if sparse.issparse(X):
             return readable_by_workers(sparse.csr_array(sparse.hstack([X, codes], format="csr")))
         return np.hstack([X, codes.toarray()])

@@ -22,22 +22,30 @@ from labelgap.mending._filling import (
     mended_label,
     only_completed,
     stacked,
+    told_on,
     with_gaps,
 )
 from labelgap.mending._labelwise import LabelwiseCompleter
-from labelgap.mending._neighbors import NeighborsCompleter
 from labelgap.mending._recording import recording_rate, relevance_log_odds
-from labelgap.mending._soft_targets import SoftLabel, fit_labels, mean_log_odds, scores_of
+from labelgap.mending._soft_targets import (
+    SoftLabel,
+    all_scores,
+    fit_labels,
+    mean_log_odds,
+    scores_of,
+)
 from labelgap.mending._thresholds import expected_f1_helps, expected_f1_threshold
 from labelgap.mending._trust import Plan, Trial, Verdict, chances_from, judge, set_aside
 from labelgap.yardsticks._calibration import fit_sigmoid
 from labelgap.yardsticks._label_prior import observed_frequency
 from labelgap.yardsticks._per_label import ConstantLabel, known_entries, readable_by_workers
-from labelgap.yardsticks._together import check_device
+from labelgap.yardsticks._together import are_fitted_together, check_device
 
 __all__ = ["Completed", "Mend"]
 
 _PLAIN = Plan(0.0, 1.0)
+# with few rows, what is said of one hangs much on which others it was learned from
+_FEWEST_FOLDS, _MOST_FOLDS, _ROWS_FITTED = 2, 5, 10_000
 
 
 class Mend(LabelGapClassifier):
@@ -46,15 +54,14 @@ class Mend(LabelGapClassifier):
     A completer estimates, for every entry nobody looked at, the chance that it is relevant given
     the features of the row *and its other observed labels*. The classifier of a label is then
     trained on all rows: on those where the label is known, and on the others with these chances.
-    Whether that helps is tried first, on rows set aside, by the order of their known entries and
-    by the log-loss of each label; where it does not, labels are left as they are, and the result is
-    that of :class:`labelgap.BinaryRelevance`. Where it does, the prediction is the mean of what was
-    learned with completion and without.
+    Whether that hurts is tried first, on rows set aside, by the order of their known entries and
+    by the log-loss of each label; where it does, labels are left as they are, and the result is
+    that of :class:`labelgap.BinaryRelevance`.
 
     Zeros that may mean "nobody looked" (``zeros="ambiguous"``, or labels that say so): with c the
     chance that a relevant label is recorded and g that it is recorded in this row,
-    P(relevant | not recorded) = (1 - c) / c * g / (1 - g). Predictions are then those of relevance,
-    not of being recorded, for all labels, mended or not.
+    P(relevant | not recorded) = (1 - c) / c * g / (1 - g). Predictions are those of relevance, not
+    of being recorded, for all labels, mended or not.
 
     Parameters
     ----------
@@ -63,13 +70,16 @@ class Mend(LabelGapClassifier):
         for all labels together (see :class:`labelgap.BinaryRelevance`).
     completer : Completer or sequence of them, optional
         Where there are several, the trials choose. By default a :class:`LabelwiseCompleter` of the
-        classifier itself and a :class:`NeighborsCompleter`.
+        classifier itself.
     weights : sequence of float
-        What a completed entry may count, beside 1 for a known one; the best is kept.
-    hedge : bool
-        Whether mended labels are predicted by the mean of both probabilities (of both margins, or
-        both predictions of a regressor); otherwise by what was learned from the completed labels
-        alone.
+        What a completed unknown entry may count, beside 1 for a known one and for an ambiguous
+        zero; the best is kept.
+    hedge : bool or "auto"
+        Whether mended labels are predicted by the mean of two probabilities (of two margins, or
+        two predictions of a regressor), of what was learned with completion and without; otherwise
+        by the former alone. "auto" does so where zeros are ambiguous: how many of them are wrong
+        is then an assumption that nothing checks. They are then also completed with a rate halfway
+        between c and 1, and predictions corrected for that.
     recorded : float or "estimate"
         Of ambiguous zeros: c. A number is taken as known, and all labels are completed; trials then
         choose among completers only. The estimate is the
@@ -77,7 +87,7 @@ class Mend(LabelGapClassifier):
         too small and never (but for chance) too large: the rate of labels that are hard to predict
         is not identified.
     zeros : {"irrelevant", "ambiguous"}
-        What a zero of a plain array means.
+        What a zero means. Labels with ambiguous zeros among them say so themselves.
     threshold : {"auto", "half", "expected f1"}
         Where ``predict`` decides: at 0.5, or per label where the F1 score that the probabilities
         themselves promise on the training rows is largest. "auto" does the latter where zeros are
@@ -97,8 +107,8 @@ class Mend(LabelGapClassifier):
     estimators_ : list
         The classifier of each label.
     unmended_ : dict
-        By label, the classifier that was trained without completion, of mended labels when
-        ``hedge``.
+        By label, the classifier that was trained without completion, of mended labels where
+        predictions are hedged.
     verdict_ : Verdict or None
         What the trials said; None when there was nothing to complete or nothing to try.
     completed_ : Completed
@@ -113,7 +123,7 @@ class Mend(LabelGapClassifier):
         "classifier": [HasMethods(["fit", "predict"]), None],
         "completer": [Completer, list, tuple, None],
         "weights": ["array-like"],
-        "hedge": ["boolean"],
+        "hedge": ["boolean", StrOptions({"auto"})],
         "recorded": [Interval(Real, 0, 1, closed="neither"), StrOptions({"estimate"})],
         "zeros": [StrOptions({"irrelevant", "ambiguous"})],
         "threshold": [StrOptions({"auto", "half", "expected f1"})],
@@ -130,7 +140,7 @@ class Mend(LabelGapClassifier):
         completer: Completer | Sequence[Completer] | None = None,
         *,
         weights: Sequence[float] = (1.0,),
-        hedge: bool = True,
+        hedge: bool | Literal["auto"] = "auto",
         recorded: float | Literal["estimate"] = "estimate",
         zeros: Literal["irrelevant", "ambiguous"] = "irrelevant",
         threshold: Literal["auto", "half", "expected f1"] = "auto",
@@ -161,6 +171,8 @@ class Mend(LabelGapClassifier):
 
     def _fit(self, X: Any, labels: Labels) -> None:
         X = readable_by_workers(X)
+        if self.zeros == "ambiguous" and self.target_.kind == "multilabel" and not labels.ambiguous:
+            labels = labels.with_zeros("ambiguous")
         check_device(self._template(), self.device)
         self._rng = np.random.default_rng(check_random_state(self.random_state).randint(2**31 - 1))
         self.verdict_: Verdict | None = None
@@ -170,14 +182,15 @@ class Mend(LabelGapClassifier):
         wanted = with_gaps(labels)
         self._candidates = self._completers()
         is_given = labels.ambiguous and self.recorded != "estimate"
-        if wanted.size and is_given and len(self._candidates) == 1:
-            plan = Plan(1.0, float(self.recorded))
+        if wanted.size and is_given and len(self._candidates) == len(self.weights) == 1:
+            plan = self._given_plan(labels)
         elif wanted.size:
             self.verdict_ = self._try(X, labels, wanted)
             plan, used_for = self.verdict_.plan, self.verdict_.used_for
         if is_given:
-            used_for = np.ones(labels.n_labels, dtype=bool)
-        self.recorded_ = plan.recorded if plan.weight else self._rate
+            used_for, self._rate = np.ones(labels.n_labels, dtype=bool), float(self.recorded)
+        self.recorded_ = self._rate
+        self._taught = self._cautious(labels, self._rate)
         mended = wanted[used_for[wanted]]
         self._train(X, labels, mended, plan)
         if not self._gives_probabilities() and self._sigmoid is None:
@@ -191,17 +204,20 @@ class Mend(LabelGapClassifier):
         """First without completion, which is where the fits with completion start from."""
         weights = np.zeros(labels.n_labels)
         weights[mended] = plan.weight
-        plain = np.arange(labels.n_labels) if self.hedge else np.flatnonzero(weights == 0)
+        hedged = self._is_hedged(labels)
+        begins = hedged or are_fitted_together(self._template())
+        plain = np.arange(labels.n_labels) if begins else np.flatnonzero(weights == 0)
         found = dict(zip(plain.tolist(), self._learn_plain(X, labels, plain), strict=True))
-        self.unmended_ = {label: found[label] for label in mended.tolist()} if self.hedge else {}
-        start = list(self.unmended_.values()) or None
+        start = [found[label] for label in mended.tolist()] if begins else None
+        self.unmended_ = dict(zip(mended.tolist(), start or [], strict=True)) if hedged else {}
         pieces: list[tuple[int, SoftLabel]] = []
 
         def filled() -> Iterator[SoftLabel]:
             columns = self._columns(X, labels, mended, plan.completer, start)
             for label, column in zip(mended.tolist(), columns, strict=True):
                 one = mended_label(labels, label, column, plan)
-                pieces.append((label, only_completed(one, labels, label)))
+                told = told_on(one, labels, label, plan.recorded, self.recorded_)
+                pieces.append((label, only_completed(told, labels, label)))
                 yield one
 
         if mended.size:
@@ -220,12 +236,14 @@ class Mend(LabelGapClassifier):
     ) -> Iterator[np.ndarray]:
         """Chances of all rows. An ambiguous zero teaches, so that its row must be left out."""
         completer = clone(self._candidates[which])
-        options = {"start": start} if isinstance(completer, LabelwiseCompleter) else {}
         if not labels.ambiguous:
+            options = {"start": start} if isinstance(completer, LabelwiseCompleter) else {}
             return completer.fit(X, labels, wanted, **options).columns(X, labels)
         order = self._rng.permutation(labels.n_rows)
-        folds = [np.sort(part) for part in np.array_split(order, min(3, labels.n_rows))]
-        return cross_fitted(completer, X, labels, wanted, folds, **options)
+        n_folds = np.clip(_ROWS_FITTED // labels.n_rows, _FEWEST_FOLDS, _MOST_FOLDS)
+        folds = [np.sort(part) for part in np.array_split(order, min(n_folds, labels.n_rows))]
+        # a start that was learned from all rows would tell of those that are left out
+        return cross_fitted(completer, X, labels, wanted, folds)
 
     def _learn_plain(self, X: Any, labels: Labels, some: np.ndarray) -> list:
         known = (SoftLabel(*known_entries(labels, label)) for label in some.tolist())
@@ -272,7 +290,7 @@ class Mend(LabelGapClassifier):
             for plan in self._plans(labels, which):
                 models = self._learn_filled(X[learn], part, some, columns, plan, begun)
                 trial = self._trial(X, labels[aside], aside, some, models, plan)
-                trials.append(self._hedged(plain, trial) if self.hedge else trial)
+                trials.append(self._hedged(plain, trial) if self._is_hedged(labels) else trial)
         verdict = judge(trials, some, labels.n_labels, are_logits=self._scores_are_logits())
         best = next(trial for trial in trials if trial.plan == verdict.plan)
         if not self._gives_probabilities():
@@ -284,17 +302,22 @@ class Mend(LabelGapClassifier):
     def _untried(self, labels: Labels, some: np.ndarray) -> Verdict:
         """With nothing to measure on, labels stay as they are, unless the rate is given."""
         given = labels.ambiguous and self.recorded != "estimate"
-        plan = Plan(1.0, float(self.recorded)) if given else _PLAIN
+        plan = self._given_plan(labels) if given else _PLAIN
         empty, nothing = np.empty(0), np.zeros(labels.n_labels, dtype=bool)
         return Verdict(plan, nothing, {}, {}, some, empty, empty)
 
+    def _given_plan(self, labels: Labels) -> Plan:
+        """Without trials, where the rate is known: the first weight, the first completer."""
+        return Plan(float(self.weights[0]), self._cautious(labels, float(self.recorded)))
+
     def _plans(self, labels: Labels, which: int) -> list[Plan]:
-        if not labels.ambiguous:
-            return [Plan(float(weight), 1.0, which) for weight in self.weights]
-        if self.recorded != "estimate":
-            return [Plan(1.0, float(self.recorded), which)]
-        rate = self._rate
-        return [Plan(1.0, c, which) for c in (rate, (1 + rate) / 2) if 0 < c < 1]
+        rate = 1.0
+        if labels.ambiguous:
+            rate = self._rate if self.recorded == "estimate" else float(self.recorded)
+            if not 0 < rate < 1:
+                return []
+            rate = self._cautious(labels, rate)
+        return [Plan(float(weight), rate, which) for weight in self.weights]
 
     def _estimated_rate(
         self, plain: Trial, part: Labels, some: np.ndarray, every: list[list[np.ndarray]]
@@ -353,20 +376,19 @@ class Mend(LabelGapClassifier):
     # -- prediction ---------------------------------------------------------------------------
 
     def _decision_function(self, X: Any) -> np.ndarray:
-        scores = np.column_stack([scores_of(one, X) for one in self.estimators_])
+        scores = all_scores(self.estimators_, X)
+        both = np.array(list(self.unmended_), dtype=np.intp)
+        before = all_scores(list(self.unmended_.values()), X)
         if self._sigmoid is not None:
             slope, offset = self._sigmoid
             fixed = [isinstance(one, ConstantLabel) for one in self.estimators_]
-            for label, model in self.unmended_.items():
-                scores[:, label] = (scores_of(model, X) + scores[:, label]) / 2
+            scores[:, both] = (before + scores[:, both]) / 2
             scores = np.where(fixed, scores, slope * scores + offset)
             return relevance_log_odds(scores, self.recorded_)
         unmended = np.flatnonzero(self.completed_.weights == 0)
-        scores[:, unmended] = relevance_log_odds(scores[:, unmended], self.recorded_)
-        for label, model in self.unmended_.items():
-            before = relevance_log_odds(scores_of(model, X), self.recorded_)
-            scores[:, label] = mean_log_odds(before, scores[:, label])
-        return scores
+        scores[:, unmended] = relevance_log_odds(scores[:, unmended], self._taught)
+        scores[:, both] = mean_log_odds(relevance_log_odds(before, self._taught), scores[:, both])
+        return relevance_log_odds(scores, self.recorded_ / self._taught)
 
     def _predict_proba(self, X: Any) -> np.ndarray:
         return expit(self._decision_function(X))
@@ -386,8 +408,7 @@ class Mend(LabelGapClassifier):
 
     def _completers(self) -> list[Completer]:
         if self.completer is None:
-            per_label = LabelwiseCompleter(clone(self._template()), device=self.device)
-            return [per_label, NeighborsCompleter()]
+            return [LabelwiseCompleter(clone(self._template()), device=self.device)]
         if isinstance(self.completer, Completer):
             return [self.completer]
         for place, one in enumerate(self.completer):
@@ -399,6 +420,13 @@ class Mend(LabelGapClassifier):
         if not self.completer:
             raise ValueError("completer is empty; give at least one Completer, or None")
         return list(self.completer)
+
+    def _is_hedged(self, labels: Labels) -> bool:
+        return labels.ambiguous if self.hedge == "auto" else bool(self.hedge)
+
+    def _cautious(self, labels: Labels, rate: float) -> float:
+        """The rate that zeros are completed with; hedged, fewer are relevant than the rate says."""
+        return (1 + rate) / 2 if self._is_hedged(labels) else rate
 
     def _gives_probabilities(self) -> bool:
         return hasattr(self._template(), "predict_proba")

@@ -16,13 +16,15 @@ from labelgap.kernels.exposure import forgotten_probability
 from labelgap.kernels.surest import wilson
 from labelgap.yardsticks._label_prior import log_odds
 
-__all__ = ["recording_rate", "relevance_log_odds", "relevant_though_unrecorded"]
+__all__ = ["recording_rate", "relevance_log_odds", "relevant_though_unrecorded", "with_sum"]
 
 _FEWEST = 30
 _MARGIN = 1.64
 _NEVER = 1e-9
 _EXACT_TO = 0.8
 _FARTHEST = 30.0
+_SHIFT_TOLERANCE = 1e-4
+_TINY = 1e-3
 
 
 def recording_rate(chances: np.ndarray, recorded: np.ndarray) -> float:
@@ -72,4 +74,22 @@ def relevant_though_unrecorded(g: np.ndarray, c: float, n_recorded: int) -> np.n
 
     if excess(-_FARTHEST) > 0 or excess(_FARTHEST) < 0:
         return forgotten_probability(relevance, c)
-    return forgotten_probability(relevance + brentq(excess, -_FARTHEST, _FARTHEST), c)
+    shift = brentq(excess, -_FARTHEST, _FARTHEST, xtol=_SHIFT_TOLERANCE)
+    return forgotten_probability(relevance + shift, c)
+
+
+def with_sum(chances: np.ndarray, wanted: float) -> np.ndarray:
+    """Chances whose log-odds are shifted until they add up; tiny ones stay as they are."""
+    found = chances.copy()
+    some = np.flatnonzero(chances > _TINY)
+    odds = logit(np.minimum(chances[some], 1 - _NEVER))
+    rest = float(chances.sum() - chances[some].sum())
+    wanted = min(wanted - rest, (1 - _TINY) * some.size)
+
+    def excess(shift: float) -> float:
+        return float(expit(odds + shift).sum()) - wanted
+
+    if some.size and excess(-_FARTHEST) < 0 < excess(_FARTHEST):
+        shift = brentq(excess, -_FARTHEST, _FARTHEST, xtol=_SHIFT_TOLERANCE)
+        found[some] = expit(odds + shift)
+    return found

@@ -16,9 +16,9 @@ from sklearn.utils.validation import has_fit_parameter
 
 from labelgap.yardsticks._label_prior import log_odds
 from labelgap.yardsticks._per_label import ConstantLabel, probability_of_rows, score_rows
-from labelgap.yardsticks._together import are_fitted_together, fit_together
+from labelgap.yardsticks._together import are_fitted_together, fit_together, scores_together
 
-__all__ = ["SoftLabel", "fit_labels", "fit_soft", "mean_log_odds", "scores_of"]
+__all__ = ["SoftLabel", "all_scores", "fit_labels", "fit_soft", "mean_log_odds", "scores_of"]
 
 # a chance that far from 0 or 1 counts as certain: one row in place of two
 _CERTAIN = 0.01
@@ -127,6 +127,15 @@ def scores_of(model: Any, X: Any) -> np.ndarray:
     if isinstance(model, LogisticRegression | ConstantLabel) or not hasattr(model, "predict_proba"):
         return np.ravel(score_rows(model, X))
     return log_odds(probability_of_rows(model, X))
+
+
+def all_scores(models: Sequence[Any], X: Any) -> np.ndarray:
+    """The same of many models, of shape (n_rows, n_models); at once where they are linear."""
+    if not models:
+        return np.empty((X.shape[0], 0))
+    if all(type(one) in (LogisticRegression, ConstantLabel) for one in models):
+        return scores_together(models, X)
+    return np.column_stack([scores_of(one, X) for one in models])
 
 
 def _both_ways(label: SoftLabel) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

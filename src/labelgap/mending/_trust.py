@@ -80,24 +80,37 @@ def judge(trials: list[Trial], labels: np.ndarray, n_labels: int, *, are_logits:
 
     The plan with the largest area under the ROC curve is the best: labels are ranked against each
     other in the end, and a completion that makes probabilities cautious may lower the log-loss and
-    spoil the order. The first trial is that of the plain classifier. Whether a label is mended goes
-    by the log-loss. Gains of single labels are noisy: each is
-    shrunk towards the mean gain by how much labels differ beyond their noise (empirical Bayes), and
-    labels with an expected loss keep their gaps. Labels that were not measured go by the mean.
+    spoil the order. A first trial of the plain classifier (weight 0) is chosen where its area is
+    larger than that by more than the standard error of the difference: trials are noisy, and
+    completion has the benefit of the doubt. Whether a label is mended goes by the log-loss. The
+    gain of each label is shrunk towards the mean gain by how much labels differ beyond their noise
+    (empirical Bayes), and labels that lose by more than what remains uncertain keep their gaps.
+    Labels that were not measured go by the mean.
     """
     measured = [losses(trial, are_logits=are_logits) for trial in trials]
     n_entries = max(1, sum(one.size for one in measured[0]))
     means = [sum(float(one.sum()) for one in found) / n_entries for found in measured]
     log_losses = {trial.plan: mean for trial, mean in zip(trials, means, strict=True)}
     areas = {trial.plan: _area(trial) for trial in trials}
-    best = max(range(len(trials)), key=lambda place: (areas[trials[place].plan], -means[place]))
+    best = _best(trials, areas, means)
     gains = [before - after for before, after in zip(measured[0], measured[best], strict=True)]
     gain = np.array([one.mean() if one.size else 0.0 for one in gains])
     noise = np.array([one.var() / one.size if one.size > 1 else np.inf for one in gains])
-    expected, common = shrink(gain, noise)
-    used_for = np.full(n_labels, best > 0 and common > 0)
-    used_for[labels] = expected > 0 if best > 0 else False
+    expected, spread, common, doubt = shrink(gain, noise)
+    used_for = np.full(n_labels, best > 0 and common > -doubt)
+    used_for[labels] = expected > -spread if best > 0 else False
     return Verdict(trials[best].plan, used_for, areas, log_losses, labels, gain, expected)
+
+
+def _best(trials: list[Trial], areas: dict[Plan, float], means: list[float]) -> int:
+    """The place of the plan that is used."""
+    has_plain = trials[0].plan.weight == 0 and len(trials) > 1
+    some = range(1 if has_plain else 0, len(trials))
+    best = max(some, key=lambda place: (areas[trials[place].plan], -means[place]))
+    behind = areas[trials[0].plan] - areas[trials[best].plan]
+    if has_plain and behind > doubt_of_areas(trials[0], trials[best]):
+        return 0
+    return best
 
 
 def _area(trial: Trial) -> float:
@@ -107,8 +120,44 @@ def _area(trial: Trial) -> float:
     return float(roc_auc_score(values, np.concatenate(trial.scores)))
 
 
-def shrink(values: np.ndarray, noise: np.ndarray) -> tuple[np.ndarray, float]:
-    """Posterior means under a normal prior whose mean and variance fit the values, and that mean.
+def doubt_of_areas(first: Trial, second: Trial) -> float:
+    """Standard error of the difference of two areas on the same entries (DeLong).
+
+    The area is the mean over relevant entries of the share of irrelevant ones below them, and the
+    mean over irrelevant ones of the share of relevant ones above; both vary.
+    """
+    relevant = np.concatenate(first.values) == 1
+    if relevant.all() or not relevant.any():
+        return 0.0
+    shares = []
+    for trial in (first, second):
+        scores = np.concatenate(trial.scores)
+        shares.append((_below(scores[relevant], scores[~relevant]),
+                       _below(scores[~relevant], scores[relevant])))  # fmt: skip
+    variance = 0.0
+    for one, other in zip(*shares, strict=True):
+        variance += float((one - other).var()) / one.size
+    return variance**0.5
+
+
+def _below(scores: np.ndarray, others: np.ndarray) -> np.ndarray:
+    """For each score the share of the others below it; ties count half."""
+    ordered = np.sort(others)
+    less = np.searchsorted(ordered, scores, side="left")
+    return (less + np.searchsorted(ordered, scores, side="right")) / (2 * ordered.size)
+
+
+class Shrunk(NamedTuple):
+    """Posterior means and standard deviations, and those of what values have in common."""
+
+    values: np.ndarray
+    spread: np.ndarray
+    mean: float
+    doubt: float
+
+
+def shrink(values: np.ndarray, noise: np.ndarray) -> Shrunk:
+    """The posterior under a normal prior whose mean and variance fit the values.
 
     The variance between is the method-of-moments estimate of DerSimonian and Laird.
     """
@@ -119,9 +168,13 @@ def shrink(values: np.ndarray, noise: np.ndarray) -> tuple[np.ndarray, float]:
     scale = precision.sum() - (precision**2).sum() / max(precision.sum(), 1e-300)
     between = max(0.0, excess / scale) if scale > 0 else 0.0
     weights = 1 / (noise + between)
-    mean = float((weights * values).sum() / max(weights.sum(), 1e-300))
-    share = np.where(np.isfinite(noise), between / (between + noise), 0.0)
-    return mean + share * (values - mean), mean
+    doubt = 1 / max(float(weights.sum()), 1e-300)
+    mean = float((weights * values).sum() * doubt)
+    known = np.isfinite(noise)
+    share = np.where(known, between / (between + noise), 0.0)
+    left = np.where(known, share * np.where(known, noise, 0.0), between)
+    spread = np.sqrt(left + (1 - share) ** 2 * doubt)
+    return Shrunk(mean + share * (values - mean), spread, mean, doubt**0.5)
 
 
 def chances_from(trial: Trial, *, are_logits: bool) -> Callable[[np.ndarray], np.ndarray]:

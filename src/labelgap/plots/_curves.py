@@ -33,7 +33,7 @@ def plot_learning_curve(
     source: Any,
     values: Any = None,
     *,
-    xlabel: str = "items learned from",
+    xlabel: str = "labels learned from",
     ylabel: str = "average precision",
     ax: Axes | None = None,
 ) -> Axes:
@@ -84,7 +84,7 @@ def _learning_points(curve: Any, values: Any, name: str) -> tuple[np.ndarray, In
     if not len(points):
         raise ValueError("there is no learning curve: an audit needs at least 100 items for one")
     if hasattr(points[0], "average_precision"):
-        sizes = np.array([one.n_items for one in points])
+        sizes = np.array([one.amount for one in points])
         return sizes, Intervals.read([one.average_precision for one in points], "points")
     if values is None:
         if len(points) != 2:

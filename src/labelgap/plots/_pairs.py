@@ -10,7 +10,7 @@ from scipy.spatial.distance import squareform
 from sklearn.utils.validation import check_is_fitted
 
 from labelgap._extras import require
-from labelgap.audit._pairs import MOST_EXTREME, cooccurrence_map, damped_log_lift
+from labelgap.audit import MOST_EXTREME, cooccurrence_map, damped_log_lift
 from labelgap.labels import Labels
 from labelgap.plots._look import COLOURS, LINE, at_least_one, names_of, new_axes, short
 

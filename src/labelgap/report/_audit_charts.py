@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from html import escape
 
@@ -55,7 +56,7 @@ class Frame:
             )
         for value, text in x_ticks:
             self.parts.append(
-                f'<text class="tick" x="{self.x(value)}" y="{HEIGHT - _BOTTOM + 16}" '
+                f'<text class="tick" x="{self.x(value)}" y="{HEIGHT - _BOTTOM + 19}" '
                 f'text-anchor="middle">{text}</text>'
             )
         middle = (WIDTH + _LEFT - _RIGHT) / 2
@@ -98,26 +99,43 @@ class Frame:
 
 
 def learning_svg(points: Sequence[LearningPoint]) -> str:
-    """Quality against the number of items that were learned from."""
-    values = [point.average_precision for point in points]
-    low = max(0.0, min(one.low for one in values) - 0.03)
-    high = min(1.0, max(one.high for one in values) + 0.03)
-    if high - low < 0.1:
-        low, high = max(0.0, high - 0.1), max(high, 0.1)
-    words = "; ".join(f"{p.n_items:,} items: {said(p.average_precision)}" for p in points)
-    frame = Frame(
-        (0, points[-1].n_items), (low, high), name="learning", title="Learning curve", words=words
-    )
-    y_ticks = [(low + t * (high - low), f"{low + t * (high - low):.2f}") for t in _TICKS]
-    x_ticks = [(point.n_items, f"{point.n_items:,}") for point in _apart(points)]
-    frame.axes(x_ticks, y_ticks, "items learned from", "average precision")
-    frame.band([(p.n_items, p.average_precision.low, p.average_precision.high) for p in points])
-    frame.line([(p.n_items, p.average_precision.value) for p in points], "curve")
-    for p in points:
-        frame.dot(
-            p.n_items, p.average_precision, f"{p.n_items:,} items: {said(p.average_precision)}"
-        )
+    """Quality against the number of labels that were learned from."""
+    low, high, y_ticks = _round_axis([point.average_precision for point in points])
+    there = [
+        (p.amount, p.average_precision, f"{learned_from(p)}: {said(p.average_precision)}")
+        for p in points
+    ]
+    words = "; ".join(text for _, _, text in there)
+    last = points[-1].amount
+    frame = Frame((0, last), (low, high), name="learning", title="Learning curve", words=words)
+    x_ticks = [(at, f"{at:,}") for at in _apart([at for at, _, _ in there])]
+    unit = "items" if points[-1].n_labels is None else "labels"
+    frame.axes(x_ticks, y_ticks, f"{unit} learned from", "average precision")
+    frame.band([(at, one.low, one.high) for at, one, _ in there])
+    frame.line([(at, one.value) for at, one, _ in there], "curve")
+    for at, one, text in there:
+        frame.dot(at, one, text)
     return frame.done()
+
+
+def learned_from(point: LearningPoint) -> str:
+    """What a point was learned from, in words."""
+    items = f"{point.n_items:,} items"
+    return items if point.n_labels is None else f"{point.n_labels:,} labels of {items}"
+
+
+def _round_axis(
+    estimates: Sequence[Estimate],
+) -> tuple[float, float, list[tuple[float, str]]]:
+    """Ends and ticks of an axis between 0 and 1 that holds the intervals, at round numbers."""
+    least, most = min(one.low for one in estimates), max(one.high for one in estimates)
+    step = next(one for one in (0.02, 0.05, 0.1, 0.25) if most - least <= 4 * one or one == 0.25)
+    first, last = math.floor(least / step + 1e-9), math.ceil(most / step - 1e-9)
+    last = max(last, first + 2)
+    if last * step > 1:
+        first, last = min(first, round(1 / step) - 2), round(1 / step)
+    ticks = [(k * step, f"{k * step:.2f}") for k in range(first, last + 1)]
+    return first * step, last * step, ticks
 
 
 def calibration_svg(bins: Sequence[CalibrationBin]) -> str:
@@ -173,7 +191,7 @@ def trace_svg(trace: Trace, number: int) -> str:
         title=f"{trace.model}: {trace.name}",
         words=f"From {values[0]:.5g} to {values[-1]:.5g} in {len(values)} iterations.",
     )
-    y_ticks = [(low + t * (high - low), f"{low + t * (high - low):.3g}") for t in (0.0, 0.5, 1.0)]
+    y_ticks = [(low + t * (high - low), _short(low + t * (high - low))) for t in (0.0, 0.5, 1.0)]
     last = max(2, len(values))
     frame.axes([(1, "1"), (last, f"{last}")], y_ticks, "iteration", trace.name)
     frame.line(list(enumerate(values, start=1)), "curve")
@@ -185,10 +203,18 @@ def said(estimate: Estimate) -> str:
     return f"{estimate.value:.3f} ({estimate.low:.3f} to {estimate.high:.3f})"
 
 
-def _apart(points: Sequence[LearningPoint]) -> list[LearningPoint]:
-    """The points whose numbers can stand below the axis without touching, the last one first."""
-    kept: list[LearningPoint] = []
-    for point in reversed(points):
-        if not kept or kept[-1].n_items - point.n_items >= 0.12 * points[-1].n_items:
-            kept.append(point)
+def _apart(places: Sequence[int]) -> list[int]:
+    """Those whose numbers can stand below the axis without touching, the last one first."""
+    kept: list[int] = []
+    for place in reversed(places):
+        if not kept or kept[-1] - place >= 0.15 * places[-1]:
+            kept.append(place)
     return kept
+
+
+def _short(value: float) -> str:
+    """Three figures, thousands as k and so on, to fit beside an axis."""
+    for size, letter in ((1e9, "G"), (1e6, "M"), (1e3, "k")):
+        if abs(value) >= size:
+            return f"{value / size:.3g}{letter}"
+    return f"{value:.3g}"

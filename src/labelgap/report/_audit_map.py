@@ -6,8 +6,7 @@ from html import escape
 
 import numpy as np
 
-from labelgap.audit import CooccurrenceMap
-from labelgap.audit._pairs import MOST_EXTREME, damped_log_lift
+from labelgap.audit import MOST_EXTREME, CooccurrenceMap, damped_log_lift
 
 _CELL, _LETTER, _MOST_LETTERS = 22, 7.0, 18
 

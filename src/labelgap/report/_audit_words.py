@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from pathlib import PurePath
 
-from labelgap.audit import Audit
+from labelgap.audit import Audit, rounded
+from labelgap.report._audit_charts import learned_from
 
 
 def title(audit: Audit) -> str:
@@ -38,8 +39,9 @@ def facts(audit: Audit) -> list[tuple[str, str]]:
         missing = summary.expected_missing
         found.append(
             (
-                f"{missing.value:,.0f}",
-                f"labels probably missing (95% interval {missing.low:,.0f} to {missing.high:,.0f})",
+                rounded(missing.value),
+                f"labels probably missing (95% interval {rounded(missing.low)} to "
+                f"{rounded(missing.high)})",
             )
         )
     if summary.recorded is not None:
@@ -67,14 +69,14 @@ def items(audit: Audit) -> str:
 
 
 def learning(audit: Audit) -> str:
-    """Whether more items would help, read from the last stretch of the curve."""
+    """Whether more labelled items would help, read from the last stretch of the curve."""
     points = audit.learning_curve
     if len(points) < 2:
         return ""
     before, after = points[-2], points[-1]
     gain = after.average_precision.value - before.average_precision.value
     grown = after.n_items / max(1, before.n_items)
-    step = f"From {before.n_items:,} to {after.n_items:,} items"
+    step = f"From {learned_from(before)} to {learned_from(after)}"
     if before.average_precision.high < after.average_precision.low:
         return f"{step}, average precision rose by {gain:.3f}: more items would still help."
     if gain > 0:

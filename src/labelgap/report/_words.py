@@ -32,6 +32,7 @@ METRIC_NAMES = {
     "carried_at_3": "Precision at 3, unseen labels, rows that carry one",
     "carried_at_5": "Precision at 5, unseen labels, rows that carry one",
     "fit_seconds": "Seconds to fit",
+    "fit_cpu_seconds": "Processor seconds to fit",
     "iteration_seconds": "Seconds so far",
     "peak_gigabytes": "Peak memory (GB)",
 }

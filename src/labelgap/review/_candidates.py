@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import sparse
-from scipy.special import logit
+from scipy.special import expit, logit
 from sklearn.utils.extmath import randomized_svd
 
 from labelgap.audit import Audit
@@ -15,6 +15,7 @@ from labelgap.audit import Audit
 __all__ = ["Candidates", "candidates_of", "item_traits"]
 
 _SUREST = 1e-4
+_FADING = 0.05
 
 
 class Candidates(NamedTuple):
@@ -42,6 +43,16 @@ class Candidates(NamedTuple):
     @property
     def n(self) -> int:
         return self.rows.size
+
+    def reach(self, some: np.ndarray) -> np.ndarray:
+        """Traits of some candidates, as far as corrections of their labels reach them, (n, d).
+
+        With p the chance that the audit gives, traits are multiplied by p / (p + 0.05): questions
+        come from the top of the list, and what they tell of a label there fades where chances are
+        small, since otherwise it would decide about thousands of entries that nobody asked about.
+        """
+        p = expit(self.log_odds[some])
+        return self.traits[self.rows[some]] * (p / (p + _FADING))[:, None]
 
 
 def prior_log_odds(probabilities: Any) -> np.ndarray:

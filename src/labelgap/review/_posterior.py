@@ -2,12 +2,13 @@
 
 An entry of item i and label j belongs to the label with log-odds
 
-    eta_ij = a + b s_ij + w_j . t_i,        w_j ~ N(0, diag(tau_0^2, tau^2, ..., tau^2)),
+    eta_ij = a + b s_ij + h_ij w_j . t_i,       w_j ~ N(0, diag(tau_0^2, tau^2, ..., tau^2)),
 
 where s_ij are the log-odds of the audit and t_i = (1, traits of the item). The scale a, b is common
 to all labels: are the audit's chances too bold or too timid altogether? The correction w_j is the
 label's own: is it forgotten more often than assumed, and on what kind of items? Its prior variances
-are estimated from the labels together, so that labels with few answers borrow from the others.
+are estimated from the labels together, so that labels with few answers borrow from the others. It
+fades (h_ij) where the audit's chances are small, see :meth:`Candidates.reach`.
 
 Answers enter by penalised maximum likelihood (Newton steps on a and b and on each w_j in turn; the
 objective is convex), and the uncertainty of w_j is that of Laplace's approximation. The result
@@ -46,7 +47,7 @@ class Posterior(NamedTuple):
 
     def log_odds(self, candidates: Candidates, some: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Mean and variance of the log-odds of some candidates."""
-        traits = candidates.traits[candidates.rows[some]]
+        traits = candidates.reach(some)
         columns = candidates.columns[some]
         base = with_constant(candidates.log_odds[some])
         mean = base @ self.scale + np.einsum("nd,nd->n", traits, self.means[columns])
@@ -80,7 +81,7 @@ def learn(candidates: Candidates, answered: np.ndarray, answers: np.ndarray) -> 
     variances[0] = _VARIANCE_OF_OFFSET
     scale, means = _SCALE_MEAN.copy(), np.zeros((n_labels, d))
     scale_covariance = np.linalg.inv(_SCALE_PRECISION)
-    traits = candidates.traits[candidates.rows[answered]]
+    traits = candidates.reach(answered)
     columns = candidates.columns[answered]
     base = with_constant(candidates.log_odds[answered])
     groups = [(int(j), np.flatnonzero(columns == j)) for j in np.unique(columns)]

@@ -68,8 +68,7 @@ def remaining_gaps(candidates: Candidates, posterior: Posterior, open_: np.ndarr
     p = chance(*posterior.log_odds(candidates, open_))
     q = p * (1 - p)
     moves = np.zeros((len(candidates.labels), candidates.traits.shape[1]))
-    traits = candidates.traits[candidates.rows[open_]]
-    np.add.at(moves, candidates.columns[open_], q[:, None] * traits)
+    np.add.at(moves, candidates.columns[open_], q[:, None] * candidates.reach(open_))
     ignorance = np.einsum("jd,jde,je->", moves, posterior.covariances, moves)
     along = q @ with_constant(candidates.log_odds[open_])
     ignorance += along @ posterior.scale_covariance @ along

@@ -11,7 +11,7 @@ The first part is the gap that the answer itself may fill. The second is never n
 counts what the answer changes elsewhere: it is zero for entries that will be asked, or will not,
 whatever the answer is, and large where the label's correction is uncertain (its posterior
 covariance), the answer is open (p near 1/2), and many entries of the label stand near the price.
-How an answer moves the chances of other entries follows from the posterior: with t_i the traits,
+How an answer moves the chances of other entries follows from the posterior: with t_i their reach,
 S_j the covariance of the correction, q = p (1 - p) and v_i = t_i' S_j t_i, one Newton step gives
 
     mean_k += t_k' S_j t_i (y - p_i) / (1 + q_i v_i),
@@ -112,7 +112,7 @@ def _contests(
         here = order[starts[label] : starts[label + 1]]
         if here.size:
             here = here[np.argsort(-chances[here], kind="stable")]
-            traits = candidates.traits[candidates.rows[open_[here]]]
+            traits = candidates.reach(open_[here])
             beliefs = (means[here], variances[here], posterior.covariances[label])
             made.append(_Contest(int(label), open_[here], traits, *beliefs, price))
     return made

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterable, Iterator, Sequence
+from copy import copy
 from itertools import islice
 from typing import Any, NamedTuple
 
@@ -41,12 +42,20 @@ def are_fitted_together(estimator: Any) -> bool:
     A logistic regression with the squared penalty whose intercept is left alone: what scikit-learn
     fits by its smooth solvers.
     """
+    if not has_squared_penalty(estimator):
+        return False
+    given = estimator.get_params()
+    plain = given["fit_intercept"] and given["class_weight"] is None and not given["warm_start"]
+    return plain and given["solver"] in _SOLVERS
+
+
+def has_squared_penalty(estimator: Any) -> bool:
+    """Whether this is a logistic regression whose C is the prior variance of its coefficients."""
     if type(estimator) is not LogisticRegression:
         return False
     given = estimator.get_params()
     squared = given.get("penalty") in ("l2", "deprecated") and not given.get("l1_ratio")
-    plain = given["fit_intercept"] and given["class_weight"] is None and not given["warm_start"]
-    return squared and plain and given["solver"] in _SOLVERS and np.isfinite(given["C"])
+    return squared and np.isfinite(given["C"])
 
 
 def fit_together(
@@ -57,6 +66,7 @@ def fit_together(
     own: Iterable[int] | None = None,
     start: Iterable[Any] | None = None,
     device: str | None = None,
+    dtype: Any = np.float64,
 ) -> list[LogisticRegression]:
     """Fitted copies of the estimator, one for each label.
 
@@ -75,18 +85,20 @@ def fit_together(
         passed over.
     device : str, optional
         Device of torch; X is made dense there.
+    dtype : dtype
+        Of the computations. float32 halves their time where the tolerance is no less than 1e-4.
     """
-    features = _on_device(X, device)
+    features = _on_device(X, device, dtype)
     stream, owners = iter(labels), None if own is None else iter(own)
     begun = iter(()) if start is None else iter(start)
     most = max(1, (_DEVICE_CELLS if device else _BLOCK_CELLS) // X.shape[0])
     fitted: list[LogisticRegression] = []
     while block := list(islice(stream, most)):
         there = features.rows if device else np.empty(0)
-        chances, weights = _dense(block, X.shape[0])
+        chances, weights = _dense(block, X.shape[0], dtype)
         mine = None if owners is None else np.array(list(islice(owners, len(block))))
         targets = Targets(_like(chances, there, device), _like(weights, there, device), mine)
-        first = _stacked(list(islice(begun, len(block))), X.shape[1])
+        first = _stacked(list(islice(begun, len(block))), X.shape[1], dtype)
         coefficients, n_iter = fit_logistic(
             features,
             targets,
@@ -116,8 +128,8 @@ def check_device(estimator: Any, device: str | None) -> None:
         )
 
 
-def _on_device(X: Any, device: str | None) -> Features:
-    X = X.astype(np.float64, copy=False)
+def _on_device(X: Any, device: str | None, dtype: Any) -> Features:
+    X = X.astype(dtype, copy=False)
     if device is None:
         return prepare_features(X)
     torch = require("torch", extra="gpu", purpose="device=")
@@ -132,8 +144,8 @@ def _like(values: np.ndarray, there: Any, device: str | None) -> Any:
     return torch.as_tensor(values, dtype=there.dtype, device=there.device)
 
 
-def _dense(block: list, n_rows: int) -> tuple[np.ndarray, np.ndarray]:
-    chances, weights = np.zeros((n_rows, len(block))), np.zeros((n_rows, len(block)))
+def _dense(block: list, n_rows: int, dtype: Any) -> tuple[np.ndarray, np.ndarray]:
+    chances, weights = (np.zeros((n_rows, len(block)), dtype=dtype) for _ in range(2))
     for place, (rows, values, shares) in enumerate(block):
         chances[rows, place] = values
         weights[rows, place] = shares
@@ -152,11 +164,11 @@ def scores_together(models: Sequence[Any], X: Any) -> np.ndarray:
     return X @ coefficients + level
 
 
-def _stacked(models: list, n_features: int) -> np.ndarray | None:
+def _stacked(models: list, n_features: int, dtype: Any) -> np.ndarray | None:
     """Coefficients to start from, zero for features that the models do not know."""
     if not models or not all(isinstance(one, LogisticRegression) for one in models):
         return None
-    first = np.zeros((n_features + 1, len(models)))
+    first = np.zeros((n_features + 1, len(models)), dtype=dtype)
     for place, one in enumerate(models):
         first[: one.coef_.shape[1], place] = one.coef_[0]
         first[-1, place] = one.intercept_[0]
@@ -166,11 +178,12 @@ def _stacked(models: list, n_features: int) -> np.ndarray | None:
 def _models(
     estimator: LogisticRegression, coefficients: np.ndarray, n_iter: np.ndarray
 ) -> Iterator[LogisticRegression]:
+    blank = clone(estimator)
     for place in range(coefficients.shape[1]):
-        model = clone(estimator)
+        model = copy(blank)
         model.classes_ = np.array([0, 1])
-        model.coef_ = coefficients[None, :-1, place].copy()
-        model.intercept_ = coefficients[-1:, place].copy()
+        model.coef_ = coefficients[None, :-1, place].astype(np.float64)
+        model.intercept_ = coefficients[-1:, place].astype(np.float64)
         model.n_iter_ = n_iter[place : place + 1].astype(np.int32)
         model.n_features_in_ = coefficients.shape[0] - 1
         yield model

@@ -17,6 +17,8 @@ from labelgap.bench.methods._method import Method
 from labelgap.labels import Labels
 from labelgap.models.gmfs import GMFS
 
+_MOST_FACTORS = 100
+
 Scorer = Callable[[np.ndarray, Labels], np.ndarray]
 
 
@@ -118,9 +120,13 @@ def _mean_over_labels(Y: Labels, score: Callable[[np.ndarray], np.ndarray]) -> n
 
 
 def _gmfs(task: Task, factors: float = 1.0, k: int = 20, **params: Any) -> GMFS:
-    """``factors`` is a share of the number of labels; ``k`` neighbours, or one theta per label."""
+    """``factors`` is a share of the number of labels, or of 100 if there are more.
+
+    ``k`` neighbours, or one theta per label.
+    """
     looks = {"observability": "neighbors", "n_neighbors": k} if k else {}
-    common = {"n_factors": max(2, round(factors * task.Y.n_labels)), "prior": "spike-slab"}
+    n_factors = max(2, round(factors * min(task.Y.n_labels, _MOST_FACTORS)))
+    common = {"n_factors": n_factors, "prior": "spike-slab"}
     return GMFS(**{**common, **looks, "random_state": task.extra["run"], **params})
 
 

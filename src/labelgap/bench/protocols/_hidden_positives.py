@@ -6,20 +6,16 @@ from typing import Any, ClassVar
 
 import numpy as np
 from scipy import sparse
-from sklearn.metrics.pairwise import euclidean_distances
 from sklearn.preprocessing import StandardScaler
-from sklearn.svm import SVC, LinearSVC
 
 from labelgap import metrics
 from labelgap.bench._task import Judgement, Task
+from labelgap.bench.protocols._machines import machine_scores
 from labelgap.bench.protocols._protocol import Protocol, Setting, parted, shuffled
 from labelgap.data import load_dataset
-from labelgap.labels import Labels
 from labelgap.protocols import hide_positives
 
 _TUNING_SIXTHS = (1, 3, 5)
-# The score of a label whose training entries are all equal: below or above any machine's.
-_CONSTANT = 10.0
 
 
 class HiddenPositives(Protocol):
@@ -27,17 +23,17 @@ class HiddenPositives(Protocol):
 
     As many training rows are drawn as the set's published split has. Methods rank standardised
     features (``scores_`` of a fitted selector). The classifiers see ``scaling`` features, "raw"
-    or "standardised": RBF machines of libSVM's defaults, or linear ones where ``linear`` names
-    the set. Scores are means over the numbers of features kept. ``divisions`` says for a set into
-    how many pairs of parts its training rows are divided to choose settings, by default one.
+    or "standardised": RBF machines of libSVM's defaults. Scores are means over the numbers of
+    features kept. ``divisions`` says for a set into how many pairs of parts its training rows are
+    divided to choose settings, by default one, and ``tuning_rows`` how many of the rows take part.
     """
 
     keys: ClassVar[tuple[str, ...]] = ("missing", "scaling")
     tuning_keys: ClassVar[tuple[str, ...]] = ("missing",)
     options: ClassVar[dict[str, Any]] = {
         "sixths": [1, 2, 3, 4, 5],
-        "linear": [],
         "divisions": {},
+        "tuning_rows": {},
     }
 
     def draw(self, dataset: str, setting: Setting, run: int) -> Task:
@@ -57,8 +53,10 @@ class HiddenPositives(Protocol):
         """Three quarters of the training rows against the rest; hidden labels stay hidden."""
         n_rows = task.Y.n_rows
         found = []
+        n_some = self.chosen["tuning_rows"].get(task.dataset, n_rows)
         for seed in range(self.chosen["divisions"].get(task.dataset, 1)):
-            fit, held = shuffled(n_rows, 3 * n_rows // 4, seed)
+            order = np.random.default_rng(seed).permutation(n_rows)[:n_some]
+            fit, held = (np.sort(part) for part in np.split(order, [3 * len(order) // 4]))
             raw = task.extra["raw"][0]
             extra = {**task.extra, "raw": (raw[fit], raw[held])}
             found.append(parted(task, fit, held, extra=extra))
@@ -81,10 +79,7 @@ class HiddenPositives(Protocol):
             sixths = (6,)
         sizes = [max(1, len(order) * part // 6) for part in sixths]
         X, X_test = task.extra["raw"] if scaling == "raw" else (task.X, task.X_test)
-        linear = task.dataset in self.chosen["linear"]
-        scores = [
-            _classify(X[:, order[:n]], task.Y, X_test[:, order[:n]], linear=linear) for n in sizes
-        ]
+        scores = machine_scores(X[:, order], task.Y, X_test[:, order], sizes)
         truth = task.Y_test
         curve = {
             "average_precision": [float(metrics.average_precision(truth, one)) for one in scores],
@@ -94,30 +89,3 @@ class HiddenPositives(Protocol):
         }
         means = {name: float(np.mean(values)) for name, values in curve.items()}
         return Judgement(means, curve, {"n_features": sizes})
-
-
-def _classify(X: np.ndarray, labels: Labels, X_test: np.ndarray, *, linear: bool) -> np.ndarray:
-    """Scores of the test rows by one machine per label, C = 1."""
-    Y = labels.to_dense()
-    scores = np.where(Y.all(axis=0), _CONSTANT, -_CONSTANT) * np.ones((len(X_test), 1))
-    mixed = np.flatnonzero(Y.any(axis=0) & ~Y.all(axis=0))
-    fit = _linear_machines if linear else _rbf_machines
-    scores[:, mixed] = fit(X, X_test, Y[:, mixed])
-    return scores
-
-
-def _rbf_machines(X: np.ndarray, X_test: np.ndarray, Y: np.ndarray) -> np.ndarray:
-    """exp(-||x - z||^2 / d) for d features, libSVM's default, computed once for all labels."""
-    gram = np.exp(-euclidean_distances(X, squared=True) / X.shape[1])
-    dual, level = np.zeros((len(X), Y.shape[1])), np.zeros(Y.shape[1])
-    for j in range(Y.shape[1]):
-        machine = SVC(kernel="precomputed", cache_size=500).fit(gram, Y[:, j])
-        dual[machine.support_, j] = machine.dual_coef_[0]
-        level[j] = machine.intercept_[0]
-    return np.exp(-euclidean_distances(X_test, X, squared=True) / X.shape[1]) @ dual + level
-
-
-def _linear_machines(X: np.ndarray, X_test: np.ndarray, Y: np.ndarray) -> np.ndarray:
-    X, X_test = sparse.csr_array(X), sparse.csr_array(X_test)
-    machines = (LinearSVC(random_state=0).fit(X, Y[:, j]) for j in range(Y.shape[1]))
-    return np.column_stack([machine.decision_function(X_test) for machine in machines])

@@ -45,6 +45,13 @@ def check_settings(estimator: GMFS, settings: Any) -> None:
             f"n_components={estimator.n_components!r}: a mixture is fitted by EM() and without "
             "neighbours; use inference='em' and observability='labels', or one component"
         )
+    if estimator.device is not None and (
+        estimator.n_components != 1 or isinstance(settings, OnlineEM)
+    ):
+        raise ValueError(
+            f"device={estimator.device!r}: a mixture and OnlineEM are fitted on the processor; "
+            "leave device=None, or take one component and inference='em'"
+        )
 
 
 def _check_batches(estimator: GMFS) -> None:

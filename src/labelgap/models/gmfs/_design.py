@@ -12,7 +12,15 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import sparse
 
-from labelgap.kernels.products import Features, squared_transposed_times, times, transposed_times
+from labelgap.kernels.array_namespace import array_like, array_namespace, to_numpy
+from labelgap.kernels.products import (
+    Features,
+    linear_part,
+    squared_transposed_times,
+    times,
+    transposed_times,
+    with_intercept,
+)
 
 
 class FeatureSums(NamedTuple):
@@ -96,3 +104,32 @@ class Design(NamedTuple):
     def nothing(self) -> Design:
         """For features that are standardised already."""
         return Design(np.zeros_like(self.mean), np.ones_like(self.scale))
+
+
+class DeviceDesign(NamedTuple):
+    """The same products with features that lie on a device, standardised already.
+
+    What has a row for every row stays there; sums over rows come back.
+    """
+
+    def linear(self, features: Features, weights: np.ndarray) -> Any:
+        xp = array_namespace(features.rows)
+        return linear_part(features, array_like(xp, weights, features.rows))
+
+    def transposed(self, features: Features, G: Any) -> np.ndarray:
+        xp = array_namespace(features.rows)
+        G = array_like(xp, G, features.rows)
+        return to_numpy(with_intercept(transposed_times(features, G), G))
+
+    def squares(self, features: Features, weights: np.ndarray | None = None) -> np.ndarray:
+        xp = array_namespace(features.rows)
+        column = np.ones(features.shape[0]) if weights is None else weights
+        there = array_like(xp, column[:, None], features.rows)
+        found = to_numpy(squared_transposed_times(features, there))[:, 0]
+        return np.append(found.astype(np.float64), column.sum())
+
+    def gram(self, features: Features) -> np.ndarray:
+        X = features.rows
+        xp = array_namespace(X)
+        X = xp.concat([X, xp.ones_like(X[:, :1])], axis=1)
+        return to_numpy(xp.matrix_transpose(X) @ X).astype(np.float64)

@@ -26,6 +26,7 @@ from labelgap.fitting import (
     run_em,
     run_passes,
 )
+from labelgap.kernels.array_namespace import to_numpy
 from labelgap.kernels.products import prepare_features
 from labelgap.kernels.surest import Share
 from labelgap.labels import Labels
@@ -34,7 +35,7 @@ from labelgap.models.gmfs._assigned import AssignedRows
 from labelgap.models.gmfs._looks import NeighborRates, PlainRates
 from labelgap.models.gmfs._missing import FittedRows, KnownRows, LikelyMissing, Observability
 from labelgap.models.gmfs._mixture import MixtureModel, several
-from labelgap.models.gmfs._model import ExactSolver, SelectionModel
+from labelgap.models.gmfs._model import DeviceSolver, ExactSolver, SelectionModel
 from labelgap.models.gmfs._priors import Laplace, SpikeSlab, WeightPrior
 from labelgap.models.gmfs._rows import Params, RowSteps, feature_gram
 from labelgap.models.gmfs._start import first_weights, label_moments, starting_params
@@ -119,7 +120,10 @@ class GMFS(SelectorMixin, LabelGapClassifier):
         The loop, with its settings; see :mod:`labelgap.fitting`. "em" runs 30 iterations, with
         W solved for exactly up to 4096 features and by 5 conjugate-gradient steps above.
     block_rows : int, optional
-        Rows in a block; by default as many as fit 2**22 entries.
+        Rows in a block; by default as many as fit 2**22 entries, or 2**24 on a device.
+    device : str, optional
+        Device of torch ("cuda", "cpu") for the features, which are made dense there, and for
+        everything of the size rows x labels; for one component and EM.
     callback : callable, optional
         Called with a :class:`labelgap.fitting.Progress` after every iteration.
     random_state : int, RandomState or None
@@ -198,6 +202,7 @@ class GMFS(SelectorMixin, LabelGapClassifier):
         ],
         "inference": [StrOptions({"em", "online"}), EM, OnlineEM, Gibbs],
         "block_rows": [Interval(Integral, 1, None, closed="left"), None],
+        "device": [str, None],
         "callback": [callable, None],
         "random_state": ["random_state"],
     }
@@ -227,6 +232,7 @@ class GMFS(SelectorMixin, LabelGapClassifier):
         threshold: float | Literal["mean", "median"] | None = None,
         inference: Any = "em",
         block_rows: int | None = None,
+        device: str | None = None,
         callback: Callable | None = None,
         random_state: Any = None,
     ) -> None:
@@ -252,6 +258,7 @@ class GMFS(SelectorMixin, LabelGapClassifier):
         self.threshold = threshold
         self.inference = inference
         self.block_rows = block_rows
+        self.device = device
         self.callback = callback
         self.random_state = random_state
 
@@ -263,16 +270,17 @@ class GMFS(SelectorMixin, LabelGapClassifier):
         _checks.check_settings(self, settings)
         _checks.check_data(labels, self.classes_)
         dtype = np.dtype(np.float32 if X.dtype == np.float32 else np.float64)
-        block_rows = self.block_rows or _prepare.default_block_rows(labels.n_labels)
+        block_rows = self.block_rows or _prepare.default_block_rows(labels.n_labels, self.device)
         source = row_source(X, labels.with_names(None), block_rows=block_rows)
         self._design = _prepare.find_design(source, standardise=self.standardise)
-        make = _prepare.block_maker(self._design, dtype)
+        make = _prepare.block_maker(self._design, dtype, self.device)
         rows = _prepare.prepared_rows(X, labels.with_names(None), block_rows, make)
-        steps = RowSteps(_prepare.inner_design(self._design, X), self.lambda_v)
+        steps = RowSteps(_prepare.inner_design(self._design, X, self.device), self.lambda_v)
         looks, rates = _checks.look_model(self, X, labels, self._look_rate(X, labels, rng))
-        solver = None
+        solver: ExactSolver | DeviceSolver | None = None
         if getattr(settings, "solver", None) == "exact":
-            solver = ExactSolver(rows.total(feature_gram, steps.design), self.lambda_v)
+            gram = rows.total(feature_gram, steps.design), self.lambda_v
+            solver = DeviceSolver(*gram, self.device) if self.device else ExactSolver(*gram)
         model = SelectionModel(
             steps,
             self._prior(X.shape[0]),
@@ -336,9 +344,11 @@ class GMFS(SelectorMixin, LabelGapClassifier):
         self.params_ = params
         self.mixture_shares_ = np.ones(1)
         self._components = [params]
-        factors = np.concatenate([local.factors for local in rows.local_states()])
+        factors = np.concatenate([to_numpy(local.factors) for local in rows.local_states()])
         linear = model.row_steps.design.linear
-        means = np.concatenate([linear(block.features, params.weights) for block in rows.blocks])
+        means = np.concatenate(
+            [to_numpy(linear(block.features, params.weights)) for block in rows.blocks]
+        )
         steps = RowSteps(self._design, self.lambda_v)
         self._rows = FittedRows(steps, params, factors, means, labels.with_names(None))
         self._describe(model.prior)

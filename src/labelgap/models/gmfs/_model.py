@@ -24,7 +24,9 @@ from typing import Any
 import numpy as np
 from scipy import linalg, sparse
 
+from labelgap._extras import require
 from labelgap.fitting import Rows
+from labelgap.kernels.array_namespace import array_like, array_namespace, to_numpy
 from labelgap.kernels.linear_solvers import conjugate_gradient
 from labelgap.kernels.weighted_ridge import solve_grams
 from labelgap.models.gmfs._looks import LookModel, PlainRates
@@ -32,6 +34,8 @@ from labelgap.models.gmfs._priors import WeightPrior
 from labelgap.models.gmfs._rows import Params, RowSteps, Stats, feature_product
 
 BIAS_PRECISION = 1e-2
+# numbers in the systems of some columns, on a device
+_DEVICE_CELLS = 2**28
 
 
 class ExactSolver:
@@ -57,6 +61,33 @@ class ExactSolver:
         return linalg.cho_factor(matrix, lower=True, overwrite_a=True)
 
 
+class DeviceSolver:
+    """Solves the same systems on a device of torch, those of all columns of a together."""
+
+    def __init__(self, gram: np.ndarray, lambda_v: float, device: str) -> None:
+        torch = require("torch", extra="gpu", purpose="device=")
+        self.gram = lambda_v * torch.asarray(gram, dtype=torch.float64, device=device)
+
+    def __call__(self, gradient: np.ndarray, precisions: np.ndarray) -> np.ndarray:
+        xp = array_namespace(self.gram)
+        right = array_like(xp, gradient, self.gram)
+        if precisions.shape[1] == 1:
+            L = self._factors(xp, precisions)[0]
+            return to_numpy(xp.cholesky_solve(right, L))
+        found = np.empty_like(gradient, dtype=np.float64)
+        share = max(1, _DEVICE_CELLS // self.gram.shape[0] ** 2)
+        for start in range(0, gradient.shape[1], share):
+            some = slice(start, start + share)
+            L = self._factors(xp, precisions[:, some])
+            part = xp.matrix_transpose(right[:, some])[:, :, None]
+            found[:, some] = to_numpy(xp.cholesky_solve(part, L)[:, :, 0]).T
+        return found
+
+    def _factors(self, xp: Any, precisions: np.ndarray) -> Any:
+        diagonals = array_like(xp, np.ascontiguousarray(precisions.T), self.gram)
+        return xp.linalg.cholesky(self.gram + xp.diag_embed(diagonals))
+
+
 @dataclass(frozen=True, eq=False)
 class SelectionModel:
     """Settings, and the steps for the loops of :mod:`labelgap.fitting`.
@@ -67,7 +98,7 @@ class SelectionModel:
     prior : WeightPrior
     looks : LookModel
     lambda_b : float
-    solver : ExactSolver, optional
+    solver : ExactSolver or DeviceSolver, optional
         Otherwise W takes ``n_cg`` conjugate-gradient steps.
     """
 
@@ -76,7 +107,7 @@ class SelectionModel:
     looks: LookModel
     lambda_b: float = 1.0
     n_cg: int = 5
-    solver: ExactSolver | None = field(default=None, repr=False)
+    solver: ExactSolver | DeviceSolver | None = field(default=None, repr=False)
 
     @property
     def step(self) -> Any:

@@ -13,11 +13,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from labelgap.kernels.array_namespace import array_like, array_namespace, to_numpy
 from labelgap.kernels.exposure import LabelTerms, label_terms
 from labelgap.kernels.products import Features
-from labelgap.kernels.weighted_ridge import weighted_grams, weighted_ridge
+from labelgap.kernels.weighted_ridge import MEMORY, weighted_grams, weighted_ridge
 from labelgap.labels import Labels, State
-from labelgap.models.gmfs._design import Design
+from labelgap.models.gmfs._design import Design, DeviceDesign
 from labelgap.models.gmfs._looks import LookStats, Rates, excess_looks
 
 
@@ -35,17 +36,22 @@ class Params(NamedTuple):
 
 
 class Block(NamedTuple):
-    """Some rows, and where they stand among all."""
+    """Some rows, and where they stand among all; on a device with the codes of their entries."""
 
     rows: slice
     features: Features
     labels: Labels
+    codes: Any = None
+
+    def states(self) -> Any:
+        """Codes of the entries, beside the features."""
+        return self.labels.states() if self.codes is None else self.codes
 
 
 class Local(NamedTuple):
     """The factors v_n of the rows; gammas beyond the typical ones, where neighbours need them."""
 
-    factors: np.ndarray
+    factors: Any
     excess: Any = None
 
 
@@ -69,39 +75,44 @@ class Stats(NamedTuple):
 class RowSteps:
     """Settings that rows need, and their steps."""
 
-    design: Design
+    design: Design | DeviceDesign
     lambda_v: float = 1.0
 
     def step(self, block: Block, local: Local | None, params: Params) -> tuple[Local, Stats]:
         """New factors of the rows, and the statistics they give."""
         mean = self.design.linear(block.features, params.weights)
+        xp = array_namespace(mean)
         V = mean if local is None else local.factors
-        states = block.labels.states()
-        terms = entry_terms(states, V, params, block.rows)
+        states = block.states()
+        there = params._replace(
+            factors=array_like(xp, params.factors, mean), bias=array_like(xp, params.bias, mean)
+        )
+        terms = entry_terms(states, V, there, block.rows)
         log_posterior = terms.log_likelihood - self.penalty(V, mean)
-        V = self.row_factors(terms, mean, params)
-        off = V - mean
-        extended = np.column_stack([V, np.ones(len(V), dtype=V.dtype)])
+        V = self.row_factors(terms, mean, there)
+        extended = xp.concat([V, xp.ones_like(V[:, :1])], axis=1)
         stats = Stats(
-            grams=weighted_grams(terms.omega.T, extended),
-            right_side=terms.kappa.T @ extended,
-            gradient=self.design.transposed(block.features, off),
+            grams=to_numpy(weighted_grams(terms.omega.T, extended, memory=_memory(xp))),
+            right_side=to_numpy(terms.kappa.T @ extended),
+            gradient=self.design.transposed(block.features, V - mean),
             curvature=self.design.squares(block.features),
             looks=_look_stats(terms, states),
             log_posterior=log_posterior,
         )
         if params.typical is None:
             return Local(V), stats
-        return Local(V, excess_looks(terms.kappa, params.typical)), stats
+        return Local(V, excess_looks(to_numpy(terms.kappa), params.typical)), stats
 
-    def row_factors(self, terms: LabelTerms, mean: np.ndarray, params: Params) -> np.ndarray:
+    def row_factors(self, terms: LabelTerms, mean: Any, params: Params) -> Any:
         """v_n under the weights of the entries."""
         B, b = params.factors, params.bias
         right = (terms.kappa - terms.omega * b) @ B + self.lambda_v * mean
-        return weighted_ridge(terms.omega, B, right, self.lambda_v).z
+        memory = _memory(array_namespace(mean))
+        return weighted_ridge(terms.omega, B, right, self.lambda_v, memory=memory).z
 
-    def penalty(self, V: np.ndarray, mean: np.ndarray) -> float:
-        return 0.5 * self.lambda_v * float(np.square(V - mean, dtype=np.float64).sum())
+    def penalty(self, V: Any, mean: Any) -> float:
+        off = to_numpy(V - mean)
+        return 0.5 * self.lambda_v * float(np.square(off, dtype=np.float64).sum())
 
 
 def entry_terms(states: np.ndarray, V: np.ndarray, params: Params, rows: slice) -> LabelTerms:
@@ -111,19 +122,23 @@ def entry_terms(states: np.ndarray, V: np.ndarray, params: Params, rows: slice) 
     return label_terms(psi, states, theta)
 
 
-def feature_product(block: Block, local: Any, argument: tuple[Design, np.ndarray]) -> np.ndarray:
+def feature_product(block: Block, local: Any, argument: tuple[Any, np.ndarray]) -> np.ndarray:
     """X'X P of standardised features, for :meth:`labelgap.fitting.Rows.total`."""
     design, direction = argument
     return design.transposed(block.features, design.linear(block.features, direction))
 
 
-def feature_gram(block: Block, local: Any, design: Design) -> np.ndarray:
+def feature_gram(block: Block, local: Any, design: Any) -> np.ndarray:
     """X'X of standardised features, dense."""
     return design.gram(block.features)
 
 
-def _look_stats(terms: LabelTerms, states: np.ndarray) -> LookStats:
-    relevant = (states == State.RELEVANT).sum(axis=0)
-    ambiguous = (states == State.AMBIGUOUS).sum(axis=0)
-    looked_at = np.asarray(terms.looked_at, dtype=np.float64)
-    return LookStats(looked_at, relevant.astype(np.float64), ambiguous.astype(np.float64))
+def _look_stats(terms: LabelTerms, states: Any) -> LookStats:
+    counts = ((states == code).sum(axis=0) for code in (State.RELEVANT, State.AMBIGUOUS))
+    arrays = (to_numpy(part).astype(np.float64) for part in (terms.looked_at, *counts))
+    return LookStats(*arrays)
+
+
+def _memory(xp: Any) -> int:
+    """Bytes for the products of weighted regressions; accelerators want few and large ones."""
+    return MEMORY if xp is np else 16 * MEMORY

@@ -8,7 +8,6 @@ import numpy as np
 
 from labelgap.fitting import Rows
 from labelgap.labels import State
-from labelgap.models.gmfs._design import Design
 from labelgap.models.gmfs._model import SelectionModel
 from labelgap.models.gmfs._rows import Block, Params
 
@@ -77,7 +76,7 @@ class Projected(NamedTuple):
 
 
 def projected_labels(
-    block: Block, local: None, argument: tuple[Design, np.ndarray, np.ndarray]
+    block: Block, local: None, argument: tuple[Any, np.ndarray, np.ndarray]
 ) -> Projected:
     """For :meth:`labelgap.fitting.Rows.total`; unknown entries count as average."""
     design, projection, share = argument

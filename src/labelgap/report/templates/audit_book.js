@@ -141,7 +141,7 @@ function evidenceList(one) {
   add("Labels it has already", companions.map(
     (c) => `${c.label} (makes it ${c.lift.toFixed(1)} times as likely; ${c.n_both} items have both)`
   ).join(", "));
-  add("Features", features.map(
+  add("Features that speak for it", features.map(
     (f) => `${f.feature} (${f.contribution < 0 ? "−" : "+"}${Math.abs(f.contribution).toFixed(2)})`
   ).join(", "));
   return list.childElementCount ? list : null;
