@@ -29,13 +29,11 @@ def draw(shape, dtype, kind, density=0.5):
 def test_products_agree_with_dense_ones(shape, dtype, kind):
     X, features, W, G = draw(shape, dtype, kind)
     tolerance = {"rtol": 1e-5 if dtype == np.float32 else 1e-12, "atol": 1e-6}
-    for found, expected in (
-        (times(features, W), X @ W),
-        (transposed_times(features, G), X.T @ G),
-        (squared_transposed_times(features, G), (X * X).T @ G),
-    ):
-        assert found.dtype == dtype
-        np.testing.assert_allclose(found, expected, **tolerance)
+    found = times(features, W), transposed_times(features, G), squared_transposed_times(features, G)
+    X, W, G = (one.astype(np.float64) for one in (X, W, G))
+    for one, expected in zip(found, (X @ W, X.T @ G, (X * X).T @ G), strict=True):
+        assert one.dtype == dtype
+        np.testing.assert_allclose(one, expected, **tolerance)
     assert features.shape == shape[:2]
 
 
