@@ -133,6 +133,14 @@ def test_learning_curve_has_a_band():
     assert band[:, 1].min() == pytest.approx(min(lows))
 
 
+def test_learning_curves_of_earlier_audits_run_over_items():
+    counted = [replace(one, n_labels=len(AUDIT.labels)) for one in AUDIT.learning_curve]
+    assert plots.plot_learning_curve(counted).get_xlabel() == "labels learned from"
+    earlier = [replace(one, n_labels=None) for one in AUDIT.learning_curve]
+    assert plots.plot_learning_curve(earlier).get_xlabel() == "items learned from"
+    assert plots.plot_learning_curve(earlier, xlabel="rows").get_xlabel() == "rows"
+
+
 def test_several_learning_curves_have_names_and_looks_of_their_own():
     curves = {"ours": AUDIT, "other": ([10, 20, 40], [0.1, 0.2, 0.3])}
     ax = plots.plot_learning_curve(curves)

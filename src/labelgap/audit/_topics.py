@@ -13,7 +13,7 @@ from labelgap.audit._rows import FeatureRows
 from labelgap.fitting import EM, Progress
 from labelgap.labels import Labels
 from labelgap.models.bmlpl import BMLPL
-from labelgap.models.gmfs import GMFS, StabilitySelection
+from labelgap.models.gmfs import StabilitySelection
 
 __all__ = ["find_topics", "select_features"]
 
@@ -85,9 +85,14 @@ def select_features(
     """
     X = _dense(rows.scaled)
     number = min(n_selected, X.shape[1])
-    template = GMFS() if selector is None else selector
+
+    def heard(told: Progress) -> None:
+        if progress is not None:
+            progress("selecting features", told.iteration + 1, told.max_iter)
+
     search = StabilitySelection(
-        template if progress is None else _counted(template, n_repeats + 1, progress),
+        selector,
+        callback=heard,
         n_features_to_select=number,
         n_repeats=n_repeats,
         random_state=random_state,
@@ -97,22 +102,6 @@ def select_features(
     return tuple(
         SelectedFeature(rows.names[j], float(weights[j]), float(search.scores_[j])) for j in best
     )
-
-
-def _counted(template: Any, total: int, progress: Advance) -> Any:
-    """The same selector, of which every fit is told; copies of it count together."""
-    kind, done = type(template), 0
-
-    class Counted(kind):  # type: ignore[misc,valid-type]
-        def fit(self, X: Any, y: Any) -> Any:
-            nonlocal done
-            found = super().fit(X, y)
-            done += 1
-            progress("selecting features", done, total)
-            return found
-
-    Counted.__name__ = kind.__name__
-    return Counted(**template.get_params(deep=False))
 
 
 def _dense(X: Any) -> np.ndarray:

@@ -61,7 +61,7 @@ def mended_label(labels: Labels, label: int, chances: np.ndarray, plan: Plan) ->
         return SoftLabel(*known_entries(labels, label))
     known, values = labels.column(label, ambiguous=False)
     answered, _ = labels.column(label)
-    unsure = np.setdiff1d(answered, known, assume_unique=True)
+    unsure = unsure_rows(labels, label)
     asked = np.ones(labels.n_rows, dtype=bool)
     asked[answered] = False
     unknown = np.flatnonzero(asked)
@@ -75,6 +75,12 @@ def mended_label(labels: Labels, label: int, chances: np.ndarray, plan: Plan) ->
     return SoftLabel(rows, np.concatenate([values.astype(float), filled]), weights)
 
 
+def unsure_rows(labels: Labels, label: int) -> np.ndarray:
+    """Rows in which the label is an ambiguous zero."""
+    known, _ = labels.column(label, ambiguous=False)
+    return np.setdiff1d(labels.column(label)[0], known, assume_unique=True)
+
+
 def told_on(one: SoftLabel, labels: Labels, label: int, taught: float, c: float) -> SoftLabel:
     """What was completed with one rate as it is with another.
 
@@ -83,11 +89,8 @@ def told_on(one: SoftLabel, labels: Labels, label: int, taught: float, c: float)
     """
     if taught == c:
         return one
-    known, values = labels.column(label, ambiguous=False)
-    unsure = np.zeros(labels.n_rows, dtype=bool)
-    unsure[labels.column(label)[0]] = True
-    unsure[known] = False
-    there = unsure[one.rows]
+    _, values = labels.column(label, ambiguous=False)
+    there = np.isin(one.rows, unsure_rows(labels, label))
     chances = np.minimum(taught / c * one.chances, 1.0)
     chances[there] = with_sum(one.chances[there], (1 - c) / c * float(values.sum()))
     return one._replace(chances=chances)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -33,7 +33,7 @@ def plot_learning_curve(
     source: Any,
     values: Any = None,
     *,
-    xlabel: str = "labels learned from",
+    xlabel: str | None = None,
     ylabel: str = "average precision",
     ax: Axes | None = None,
 ) -> Axes:
@@ -46,7 +46,9 @@ def plot_learning_curve(
         or a pair of amounts and values.
     values : array of shape (n,) or (n, 3), optional
         Quality at each amount; with its interval, value, lower and upper end.
-    xlabel, ylabel : str
+    xlabel : str, optional
+        "labels learned from", or items where an audit of an earlier version counted those.
+    ylabel : str
     ax : matplotlib axes, optional
 
     Returns
@@ -71,12 +73,17 @@ def plot_learning_curve(
         )
     ax.set_xlim(left=0)
     ax.xaxis.set_major_formatter(lambda value, _: f"{value:,.0f}")
-    ax.set(xlabel=xlabel, ylabel=ylabel)
+    ax.set(xlabel=xlabel or f"{_unit(curves.values())} learned from", ylabel=ylabel)
     ax.grid(color=LINE, linewidth=0.6)
     if named:
         ax.legend(frameon=False)
     only_left_and_bottom(ax)
     return ax
+
+
+def _unit(curves: Iterable[Any]) -> str:
+    points = [one for curve in curves for one in getattr(curve, "learning_curve", curve)]
+    return "items" if any(getattr(one, "n_labels", 0) is None for one in points) else "labels"
 
 
 def _learning_points(curve: Any, values: Any, name: str) -> tuple[np.ndarray, Intervals]:

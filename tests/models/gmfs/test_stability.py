@@ -77,3 +77,9 @@ def test_predictions_are_the_selectors():
     np.testing.assert_array_equal(
         found.predict_proba(data.X), found.selector_.predict_proba(data.X)
     )
+
+
+def test_every_repetition_is_told_of():
+    data, told = planted(), []
+    selection(n_repeats=3, callback=told.append).fit(data.X, data.labels)
+    assert [(one.iteration, one.max_iter) for one in told] == [(0, 3), (1, 3), (2, 3)]

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import time
 import warnings
+from collections.abc import Callable
 from numbers import Integral, Real
 from typing import Any, ClassVar
 
@@ -14,6 +16,7 @@ from sklearn.utils._param_validation import HasMethods, Interval
 from sklearn.utils.validation import check_is_fitted, check_random_state
 
 from labelgap.estimator import LabelGapClassifier
+from labelgap.fitting import Progress
 from labelgap.labels import Labels, LabelWarning, State
 from labelgap.models.gmfs._checks import support
 from labelgap.models.gmfs._estimator import GMFS
@@ -46,6 +49,9 @@ class StabilitySelection(SelectorMixin, LabelGapClassifier):
         a repetition chooses on average: those chosen most often, and of these the best placed.
     n_jobs : int, optional
         Processes for the repetitions.
+    callback : callable, optional
+        Called with a :class:`labelgap.fitting.Progress` after every repetition, whose objective is
+        NaN: there is none. What it returns is not looked at.
     random_state : int, RandomState or None
 
     Attributes
@@ -77,6 +83,7 @@ class StabilitySelection(SelectorMixin, LabelGapClassifier):
         "mask": [Interval(Real, 0, 1, closed="left")],
         "threshold": [Interval(Real, 0, 1, closed="right"), None],
         "n_jobs": [Integral, None],
+        "callback": [callable, None],
         "random_state": ["random_state"],
     }
 
@@ -90,6 +97,7 @@ class StabilitySelection(SelectorMixin, LabelGapClassifier):
         mask: float = 0.1,
         threshold: float | None = 0.6,
         n_jobs: int | None = None,
+        callback: Callable | None = None,
         random_state: Any = None,
     ) -> None:
         self.selector = selector
@@ -99,6 +107,7 @@ class StabilitySelection(SelectorMixin, LabelGapClassifier):
         self.mask = mask
         self.threshold = threshold
         self.n_jobs = n_jobs
+        self.callback = callback
         self.random_state = random_state
 
     def _fit(self, X: Any, labels: Labels) -> None:
@@ -107,9 +116,16 @@ class StabilitySelection(SelectorMixin, LabelGapClassifier):
         self.selector_ = _seeded(template, int(seeds[0])).fit(X, labels)
         number = self.n_features_to_select
         settings = (self.rows, self.mask, number)
-        found = Parallel(n_jobs=self.n_jobs)(
+        start = time.perf_counter()
+        repetitions = Parallel(n_jobs=self.n_jobs, return_as="generator")(
             delayed(_repetition)(template, X, labels, settings, int(seed)) for seed in seeds[1:]
         )
+        found = []
+        for number, repetition in enumerate(repetitions):
+            found.append(repetition)
+            if self.callback is not None:
+                spent = time.perf_counter() - start
+                self.callback(Progress(number, self.n_repeats, np.nan, spent))
         chosen, scores = (np.array(part) for part in zip(*found, strict=True))
         self.scores_ = chosen.mean(axis=0)
         places = np.argsort(np.argsort(-scores, axis=1, kind="stable"), axis=1, kind="stable")
