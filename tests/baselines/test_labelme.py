@@ -113,8 +113,9 @@ def test_every_step_is_a_minimum(rng):
         _labelme.View(np.arange(0, 20, 2), rng.normal(size=(10, 3))),
     ]
     problem = _labelme.Problem(views, 20, Y, 0.7, 0.3)
-    W = [rng.normal(size=(4, 2)), rng.normal(size=(3, 2))]
-    at = _labelme.step_vectors(problem, W, rng.normal(size=(2, 3)), rng.normal(size=3))
+    maps = [_labelme.RidgeMap(view.features, 0.3) for view in views]
+    of_views = _labelme.step_images(problem, maps, rng.normal(size=(20, 2)))
+    at = _labelme.step_vectors(problem, of_views, rng.normal(size=(2, 3)), rng.normal(size=3))
     least = _labelme.objective(problem, at)
     B, c = _labelme.step_labels(problem, at.Z)
     then = at._replace(B=B, c=c)
@@ -129,9 +130,9 @@ def test_every_step_is_a_minimum(rng):
     best = _labelme.objective(problem, scaled)
     assert best < lower
     for t in (0.99, 1.01):
-        W_t = [t * w for w in scaled.W]
-        images = _labelme.images_of(views, W_t)
-        other = scaled._replace(W=W_t, images=images, Z=t * scaled.Z, B=scaled.B / t)
+        images = [t * image for image in scaled.images]
+        square = t**2 * scaled.square
+        other = scaled._replace(images=images, square=square, Z=t * scaled.Z, B=scaled.B / t)
         assert _labelme.objective(problem, other) > best
 
 
@@ -139,7 +140,23 @@ def test_every_step_is_a_minimum(rng):
 def test_the_ridge_regressions_of_either_side_are_equal(rng, shape):
     A, Z = rng.normal(size=shape), rng.normal(size=(shape[0], 3))
     expected = np.linalg.solve(A.T @ A + 0.3 * np.eye(shape[1]), A.T @ Z)
-    np.testing.assert_allclose(_labelme.ridge_map(A, 0.3)(Z), expected, atol=1e-10)
+    ridge_map = _labelme.RidgeMap(A, 0.3)
+    np.testing.assert_allclose(ridge_map.weights(Z), expected, atol=1e-10)
+    image, square = ridge_map.image(Z)
+    np.testing.assert_allclose(image, A @ expected, atol=1e-10)
+    assert square == pytest.approx(np.square(expected).sum(), rel=1e-10)
+
+
+@pytest.mark.parametrize("shape", [(20, 5), (8, 20)])
+def test_rows_of_zeros_have_images_of_zeros(rng, shape):
+    A, Z = rng.normal(size=shape), rng.normal(size=(shape[0], 3))
+    A[[1, 4]] = 0.0
+    expected = np.linalg.solve(A.T @ A + 0.3 * np.eye(shape[1]), A.T @ Z)
+    ridge_map = _labelme.RidgeMap(A, 0.3)
+    np.testing.assert_allclose(ridge_map.weights(Z), expected, atol=1e-10)
+    image, square = ridge_map.image(Z)
+    np.testing.assert_allclose(image, A @ expected, atol=1e-10)
+    assert square == pytest.approx(np.square(expected).sum(), rel=1e-10)
 
 
 def test_labels_of_rows_without_any_are_predicted(rng):

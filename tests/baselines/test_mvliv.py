@@ -55,8 +55,10 @@ def test_the_trace_is_the_brute_force_objective_and_never_increases(rng, single_
     assert value <= model.trace_.objective[-1] * (1 + 1e-12)
     values, there = _mvliv.dense_views(X, model.groups_)
     gappy = _mvliv.read_gappy(model.scaling_.scaled(values), there, model.groups_)
-    found = _mvliv.objective(gappy, model.embedding_, model.loadings_, 0.3)
-    assert found == pytest.approx(value, rel=1e-12)
+    V, U = model.embedding_, model.loadings_
+    found = _mvliv.squared_loss(gappy, V, U, _mvliv.column_crosses(gappy, V))
+    penalty = 0.3 * (np.square(V).sum() + np.square(U).sum())
+    assert found + penalty == pytest.approx(value, rel=1e-12)
 
 
 @pytest.mark.parametrize("single_gaps", [False, True])

@@ -35,7 +35,8 @@ def problem(golden, mu=None):
 
 def objective(golden, B, P, mu=None):
     p = problem(golden, mu)
-    return _lrmmc.objective(p, _lrmmc.Factors(B, P, np.ones(1)), _lrmmc.view_losses(p, B, P))
+    losses = _lrmmc.view_losses(p, p.squares, _lrmmc.products_with(p, B), P)
+    return _lrmmc.objective(p, _lrmmc.Factors(B, P, np.ones(1)), losses)
 
 
 class Continuation:

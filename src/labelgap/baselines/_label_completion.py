@@ -35,31 +35,33 @@ class Completion(NamedTuple):
     intercept: np.ndarray
 
 
-class CompletionProblem(NamedTuple):
+class CompletionProblem:
     """Y : (n, c), 0, 1 and NaN; features : (n, k); share : weight of the nuclear norm, as a share
     of the one that leaves nothing of Z where there are no features"""
 
-    Y: np.ndarray
-    features: np.ndarray
-    share: float
+    def __init__(self, Y: np.ndarray, features: np.ndarray, share: float) -> None:
+        self.features, self.share = features, share
+        self.n_rows, self.n_labels = Y.shape
+        self.known = ~np.isnan(Y)
+        self.n_known = np.count_nonzero(self.known, axis=0)
+        self.n_relevant = np.nansum(Y, axis=0)
+        self.signs = np.where(self.known, 2 * np.nan_to_num(Y) - 1, 0.0)
 
     @property
     def pooled(self) -> float:
         """Share of relevant entries, drawn a little towards one half."""
-        known = ~np.isnan(self.Y)
-        return float((np.nansum(self.Y) + 0.5) / (known.sum() + 1))
+        return float((self.n_relevant.sum() + 0.5) / (self.n_known.sum() + 1))
 
     def smooth(self, state: np.ndarray) -> tuple[float, np.ndarray]:
         """The objective without the norm, and its gradient; the last row is sqrt(n) b."""
-        (n, c), root = self.Y.shape, np.sqrt(len(self.Y))
-        known = ~np.isnan(self.Y)
-        signs = np.where(known, 2 * np.nan_to_num(self.Y) - 1, 0.0)
-        b = state[n, :c] / root
-        margin = signs * (state[:n, :c] + b)
-        n_known = known.sum()
-        label_loss = np.logaddexp(0, -margin[known]).sum()
-        label_loss += (np.logaddexp(0, b) - self.pooled * b).sum()
-        slope = -signs * expit(-margin) / n_known
+        n, c, root = self.n_rows, self.n_labels, np.sqrt(self.n_rows)
+        b, n_known = state[n, :c] / root, self.n_known.sum()
+        margin = self.signs * (state[:n, :c] + b)
+        decay = np.exp(-np.abs(margin))
+        losses = np.log1p(decay) - np.minimum(margin, 0.0)
+        label_loss = float(np.vdot(self.known, losses))
+        label_loss += float((np.logaddexp(0, b) - self.pooled * b).sum())
+        slope = -self.signs * (np.where(margin > 0, decay, 1.0) / (1 + decay)) / n_known
         residual = state[:n, c:] - self.features
         gradient = np.zeros_like(state)
         gradient[:n, :c] = slope
@@ -70,27 +72,26 @@ class CompletionProblem(NamedTuple):
 
     def start(self) -> np.ndarray:
         """Z = 0, and the intercepts that are best for it."""
-        n, c = self.Y.shape
-        n_known = (~np.isnan(self.Y)).sum(axis=0)
-        share = (np.nansum(self.Y, axis=0) + self.pooled) / (n_known + 1)
+        n, c = self.n_rows, self.n_labels
+        share = (self.n_relevant + self.pooled) / (self.n_known + 1)
         state = np.zeros((n + 1, c + self.features.shape[1]))
         state[n, :c] = np.sqrt(n) * np.log(share / (1 - share))
         return state
 
     def weight(self) -> float:
         """The weight of the norm; Z_Y = 0 is best alone from a share of 1 on."""
-        n, c = self.Y.shape
-        return self.share * spectral_norm(self.smooth(self.start())[1][:n, :c])
+        gradient = self.smooth(self.start())[1]
+        return self.share * spectral_norm(gradient[: self.n_rows, : self.n_labels])
 
     def curvature(self) -> float:
         """A bound on that of the smooth part; labels share their entry with an intercept."""
-        n_known = (~np.isnan(self.Y)).sum()
-        return max((2 + 1 / len(self.Y)) / (4 * n_known), 1 / self.features.size)
+        of_labels = (2 + 1 / self.n_rows) / (4 * self.n_known.sum())
+        return max(of_labels, 1 / self.features.size)
 
 
 def complete_labels(problem: CompletionProblem, monitor: Monitor) -> Completion:
     """Accelerated proximal gradient with steps of known length; the objective never increases."""
-    n, c = problem.Y.shape
+    n, c = problem.n_rows, problem.n_labels
     weight = problem.weight()
 
     def prox(state: np.ndarray, step: float) -> tuple[np.ndarray, float]:

@@ -157,10 +157,10 @@ class LabelMe(ClassNamePrefixFeaturesOutMixin, TransformerMixin, LabelGapClassif
         views = self._views(features, there)
         problem = Problem(views, len(Y), Y[:, seen], float(self.alpha), float(self.ridge))
         monitor = Monitor(self.max_iter, self.tol, self.callback)
-        params = descend(problem, _first_vectors(features, k), monitor)
+        params, W = descend(problem, _first_vectors(features, k), monitor)
         self.trace_: Trace = monitor.finish()
         self.n_iter_ = self.trace_.n_iter
-        self.projections_ = np.vstack(params.W)
+        self.projections_ = np.vstack(W)
         self.embedding_ = params.Z
         self.coef_ = np.zeros((k, len(seen)))
         self.coef_[:, seen] = params.B
@@ -218,36 +218,86 @@ class Problem(NamedTuple):
 
 
 class Params(NamedTuple):
-    """W : (d_v, k) of every view; images : X_v W_v; Z : (n, k); B : (k, c); c : (c,)"""
+    """W is what ``RidgeMap`` makes of the source, a matrix of vectors.
 
-    W: list[np.ndarray]
+    source : (n, k); images : X_v W_v of every view; square : sum_v ||W_v||^2
+    Z : (n, k); B : (k, c); c : (c,)
+    """
+
+    source: np.ndarray
     images: list[np.ndarray]
+    square: float
     Z: np.ndarray
     B: np.ndarray
     c: np.ndarray
 
 
-def descend(problem: Problem, Z: np.ndarray, monitor: Monitor) -> Params:
-    """W, (B, c) and Z in turn until the monitor says stop; the objective never increases."""
-    maps = [ridge_map(view.features, problem.ridge) for view in problem.views]
+class RidgeMap:
+    """W = argmin ||A W - Z||^2 + ridge ||W||^2, by a system of rows or of columns.
+
+    With more columns than rows, A W and ||W||^2 follow from the system of rows, and no matrix of
+    the size of W is made before it is asked for. Rows without a value other than zero, which stand
+    for an absent view, take no part.
+    """
+
+    def __init__(self, A: np.ndarray, ridge: float) -> None:
+        self.n_rows, self.ridge = len(A), ridge
+        self.used = np.flatnonzero(A.any(axis=1))
+        self.A = A if len(self.used) == len(A) else A[self.used]
+        n, d = self.A.shape
+        self.by_columns = d <= n
+        gram = self.A.T @ self.A if self.by_columns else self.A @ self.A.T
+        gram.flat[:: len(gram) + 1] += ridge
+        self.system = linalg.cho_factor(gram, overwrite_a=True)
+
+    def weights(self, Z: np.ndarray) -> np.ndarray:
+        """W, of shape (d, k)."""
+        if self.by_columns:
+            return linalg.cho_solve(self.system, self.A.T @ Z[self.used])
+        return self.A.T @ linalg.cho_solve(self.system, Z[self.used])
+
+    def image(self, Z: np.ndarray) -> tuple[np.ndarray, float]:
+        """A W and ||W||^2."""
+        image = np.zeros((self.n_rows, Z.shape[1]))
+        if self.by_columns:
+            W = self.weights(Z)
+            image[self.used] = self.A @ W
+            return image, float(np.vdot(W, W))
+        dual = linalg.cho_solve(self.system, Z[self.used])
+        part = Z[self.used] - self.ridge * dual
+        image[self.used] = part
+        return image, float(np.vdot(dual, part))
+
+
+def descend(problem: Problem, Z: np.ndarray, monitor: Monitor) -> tuple[Params, list[np.ndarray]]:
+    """W, (B, c) and Z in turn until the monitor says stop; the objective never increases.
+
+    The second result is W.
+    """
+    maps = [RidgeMap(view.features, problem.ridge) for view in problem.views]
     for _ in range(monitor.max_iter):
-        W = [solve(Z[view.rows]) for view, solve in zip(problem.views, maps, strict=True)]
         B, c = step_labels(problem, Z)
-        params = balance(problem, step_vectors(problem, W, B, c))
+        params = balance(problem, step_vectors(problem, step_images(problem, maps, Z), B, c))
         Z = params.Z
         if monitor.record(objective(problem, params)):
             break
-    return params
+    pairs = zip(problem.views, maps, strict=True)
+    return params, [ridge_map.weights(params.source[view.rows]) for view, ridge_map in pairs]
 
 
-def ridge_map(A: np.ndarray, ridge: float) -> Callable[[np.ndarray], np.ndarray]:
-    """Z -> (A'A + ridge)^-1 A'Z, by a system of rows or of columns, whichever are fewer."""
-    n, d = A.shape
-    if d <= n:
-        columns = linalg.cho_factor(A.T @ A + ridge * np.eye(d))
-        return lambda Z: linalg.cho_solve(columns, A.T @ Z)
-    rows = linalg.cho_factor(A @ A.T + ridge * np.eye(n))
-    return lambda Z: A.T @ linalg.cho_solve(rows, Z)
+class Images(NamedTuple):
+    """The part of ``Params`` that W decides."""
+
+    source: np.ndarray
+    images: list[np.ndarray]
+    square: float
+
+
+def step_images(problem: Problem, maps: list[RidgeMap], Z: np.ndarray) -> Images:
+    """The best W of every view for given vectors."""
+    pairs = zip(problem.views, maps, strict=True)
+    found = [ridge_map.image(Z[view.rows]) for view, ridge_map in pairs]
+    return Images(Z, [image for image, _ in found], sum(square for _, square in found))
 
 
 def step_labels(problem: Problem, Z: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -262,33 +312,32 @@ def step_labels(problem: Problem, Z: np.ndarray) -> tuple[np.ndarray, np.ndarray
     return solved[:-1], solved[-1]
 
 
-def step_vectors(problem: Problem, W: list[np.ndarray], B: np.ndarray, c: np.ndarray) -> Params:
+def step_vectors(problem: Problem, views: Images, B: np.ndarray, c: np.ndarray) -> Params:
     """Every z between the images of its row and what its known labels ask for."""
     known = ~np.isnan(problem.Y)
-    images = images_of(problem.views, W)
-    total, count = image_sums(problem.views, images, problem.n_rows)
+    total, count = image_sums(problem.views, views.images, problem.n_rows)
     wanted = np.where(known, problem.Y - c, 0.0)
     right_side = total + problem.alpha * (wanted @ B.T)
     ridge = np.repeat(count[:, None], total.shape[1], axis=1)
     Z = weighted_ridge(problem.alpha * known, np.ascontiguousarray(B.T), right_side, ridge).z
-    return Params(W, images, Z, B, c)
+    return Params(*views, Z, B, c)
 
 
 def balance(problem: Problem, params: Params) -> Params:
     """Z and W times t, B divided by it, with the best t: the fitted labels stay as they are."""
-    W, images, Z, B, c = params
-    growing = _spread(problem, params) + problem.ridge * sum(float(np.vdot(w, w)) for w in W)
-    falling = problem.ridge * float(np.vdot(B, B))
+    growing = _spread(problem, params) + problem.ridge * params.square
+    falling = problem.ridge * float(np.vdot(params.B, params.B))
     if growing <= 0 or falling <= 0:
         return params
     t = (falling / growing) ** 0.25
-    return Params([t * w for w in W], [t * image for image in images], t * Z, B / t, c)
+    images = [t * image for image in params.images]
+    square = t**2 * params.square
+    return Params(t * params.source, images, square, t * params.Z, params.B / t, params.c)
 
 
 def objective(problem: Problem, params: Params) -> float:
-    W, _, Z, B, c = params
-    residual = np.nan_to_num(Z @ B + c - problem.Y)
-    squares = sum(float(np.vdot(w, w)) for w in W) + float(np.vdot(B, B))
+    residual = np.nan_to_num(params.Z @ params.B + params.c - problem.Y)
+    squares = params.square + float(np.vdot(params.B, params.B))
     value = _spread(problem, params) + problem.ridge * squares
     return value + problem.alpha * float(np.vdot(residual, residual))
 

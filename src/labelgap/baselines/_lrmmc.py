@@ -246,13 +246,28 @@ class LRMMC(ClassNamePrefixFeaturesOutMixin, TransformerMixin, LabelGapClassifie
 
 
 class Problem(NamedTuple):
-    """The first problem. A : (n, d), all views side by side; views : their columns"""
+    """The first problem.
+
+    A : (n, d), all views side by side; views : their columns
+    """
 
     A: np.ndarray
     views: list[slice]
     mu: float
     eta: float
     gamma: float | None
+
+    @property
+    def squares(self) -> np.ndarray:
+        parts = [self.A[:, view] for view in self.views]
+        return np.array([float(np.einsum("ij,ij->", part, part)) for part in parts]) / len(self.A)
+
+
+class Products(NamedTuple):
+    """gram : B'B / n; cross : B'A / n"""
+
+    gram: np.ndarray
+    cross: np.ndarray
 
 
 class Factors(NamedTuple):
@@ -267,11 +282,13 @@ def descend(problem: Problem, B: np.ndarray, monitor: Monitor, n_steps: int) -> 
     """P, B and theta in turn until the monitor says stop; the objective never increases."""
     n_views = len(problem.views)
     theta = np.full(n_views, 1 / n_views)
+    squares, products = problem.squares, products_with(problem, B)
     for _ in range(monitor.max_iter):
-        P = step_loadings(problem, B, theta)
+        P = step_loadings(problem, products, theta)
         B = step_representation(problem, Factors(B, P, theta), n_steps)
         B, P = balance(problem, B, P)
-        losses = view_losses(problem, B, P)
+        products = products_with(problem, B)
+        losses = view_losses(problem, squares, products, P)
         if problem.gamma is not None:
             theta = project_on_simplex(-losses / (2 * problem.gamma))
         if monitor.record(objective(problem, Factors(B, P, theta), losses)):
@@ -287,20 +304,29 @@ def objective(problem: Problem, factors: Factors, losses: np.ndarray) -> float:
     return value
 
 
-def view_losses(problem: Problem, B: np.ndarray, P: np.ndarray) -> np.ndarray:
-    """||B P_v - X_v||^2 / n of every view."""
-    residuals = (B @ P[:, view] - problem.A[:, view] for view in problem.views)
-    return np.array([float(np.vdot(r, r)) for r in residuals]) / len(B)
+def products_with(problem: Problem, B: np.ndarray) -> Products:
+    return Products(B.T @ B / len(B), B.T @ problem.A / len(B))
 
 
-def step_loadings(problem: Problem, B: np.ndarray, theta: np.ndarray) -> np.ndarray:
+def view_losses(
+    problem: Problem, squares: np.ndarray, products: Products, P: np.ndarray
+) -> np.ndarray:
+    """||B P_v - X_v||^2 / n of every view, without a matrix of the size of X_v."""
+    losses = squares.copy()
+    for position, view in enumerate(problem.views):
+        P_v = P[:, view]
+        losses[position] -= 2 * float(np.vdot(products.cross[:, view], P_v))
+        losses[position] += float(np.vdot(products.gram, P_v @ P_v.T))
+    return np.maximum(losses, 0.0)
+
+
+def step_loadings(problem: Problem, products: Products, theta: np.ndarray) -> np.ndarray:
     """P_v = (theta_v B'B / n + eta)^-1 theta_v B'X_v / n."""
-    n, k = B.shape
-    gram, cross = B.T @ B / n, B.T @ problem.A / n
-    P = np.empty_like(cross)
+    P = np.empty_like(products.cross)
+    ridge = problem.eta * np.eye(len(products.gram))
     for view, weight in zip(problem.views, theta, strict=True):
-        system = weight * gram + problem.eta * np.eye(k)
-        P[:, view] = linalg.solve(system, weight * cross[:, view], assume_a="pos")
+        system = weight * products.gram + ridge
+        P[:, view] = linalg.solve(system, weight * products.cross[:, view], assume_a="pos")
     return P
 
 

@@ -200,17 +200,24 @@ class MVLIV(ClassNamePrefixFeaturesOutMixin, TransformerMixin, LabelGapClassifie
         return expit(self._decision_function(X))
 
 
+class ViewBlock(NamedTuple):
+    """rows : those that have the view; columns : its own; values : 0 where single ones miss"""
+
+    rows: np.ndarray
+    columns: slice
+    values: np.ndarray
+
+
 class Gappy(NamedTuple):
     """Scaled views with gaps.
 
-    values : (n, d), 0 in gaps; there : bool (n, n_views); views : columns of each
+    blocks : of every view; there : bool (n, n_views)
     loose_rows, loose_columns : those with single values missing, where a view is there
     observed : bool (n, d), or None where no single value is missing
     """
 
-    values: np.ndarray
+    blocks: list[ViewBlock]
     there: np.ndarray
-    views: list[slice]
     loose_rows: np.ndarray
     loose_columns: np.ndarray
     observed: np.ndarray | None
@@ -221,10 +228,13 @@ def read_gappy(scaled: np.ndarray, there: np.ndarray, groups: Mapping[str, slice
     views = list(groups.values())
     widths = [view.stop - view.start for view in views]
     single = gaps & np.repeat(there, widths, axis=1)
+    blocks = []
+    for position, view in enumerate(views):
+        rows = np.flatnonzero(there[:, position])
+        blocks.append(ViewBlock(rows, view, np.nan_to_num(scaled[rows, view])))
     return Gappy(
-        np.where(gaps, 0.0, scaled),
+        blocks,
         there,
-        views,
         np.flatnonzero(single.any(axis=1)),
         np.flatnonzero(single.any(axis=0)),
         ~gaps if single.any() else None,
@@ -235,28 +245,39 @@ def descend(gappy: Gappy, U: np.ndarray, ridge: float, monitor: Monitor) -> np.n
     """V and U in turn until the monitor says stop; the objective never increases."""
     for _ in range(monitor.max_iter):
         V = solve_rows(gappy, U, ridge)
-        U = solve_columns(gappy, V, ridge)
+        crosses = column_crosses(gappy, V)
+        U = solve_columns(gappy, V, crosses, ridge)
+        loss = squared_loss(gappy, V, U, crosses)
         V, U = balance(V, U)
-        if monitor.record(objective(gappy, V, U, ridge)):
+        if monitor.record(loss + ridge * float(np.vdot(V, V) + np.vdot(U, U))):
             break
     return U
 
 
-def objective(gappy: Gappy, V: np.ndarray, U: np.ndarray, ridge: float) -> float:
-    total = ridge * float(np.vdot(V, V) + np.vdot(U, U))
-    for position, view in enumerate(gappy.views):
-        rows = np.flatnonzero(gappy.there[:, position])
-        residual = V[rows] @ U[view].T - gappy.values[rows, view]
-        if gappy.observed is not None:
-            residual *= gappy.observed[rows, view]
-        total += float(np.vdot(residual, residual))
+def squared_loss(gappy: Gappy, V: np.ndarray, U: np.ndarray, crosses: np.ndarray) -> float:
+    """sum_v ||O_v o (X_v - V U_v')||^2 with X_v'V given.
+
+    Without single gaps it is ||X_v||^2 - 2 <X_v'V, U_v> + <V'V, U_v'U_v> over the rows of the view,
+    which makes no matrix of the size of X_v.
+    """
+    total = 0.0
+    for rows, columns, values in gappy.blocks:
+        V_v, U_v = V[rows], U[columns]
+        if gappy.observed is None:
+            total += float(np.vdot(values, values) - 2 * np.vdot(crosses[columns], U_v))
+            total += float(np.vdot(V_v.T @ V_v, U_v.T @ U_v))
+        else:
+            residual = (V_v @ U_v.T - values) * gappy.observed[rows, columns]
+            total += float(np.vdot(residual, residual))
     return total
 
 
 def solve_rows(gappy: Gappy, U: np.ndarray, ridge: float) -> np.ndarray:
     """The best V; rows with the same views share (sum_v U_v'U_v + ridge)."""
-    V = gappy.values @ U
-    grams = np.stack([U[view].T @ U[view] for view in gappy.views])
+    V = np.zeros((len(gappy.there), U.shape[1]))
+    for rows, columns, values in gappy.blocks:
+        V[rows] += values @ U[columns]
+    grams = np.stack([U[block.columns].T @ U[block.columns] for block in gappy.blocks])
     own = _loose_solutions(gappy.observed, gappy.loose_rows, U, V, ridge)
     patterns, pattern_of = np.unique(gappy.there, axis=0, return_inverse=True)
     for position, pattern in enumerate(patterns):
@@ -266,14 +287,19 @@ def solve_rows(gappy: Gappy, U: np.ndarray, ridge: float) -> np.ndarray:
     return V
 
 
-def solve_columns(gappy: Gappy, V: np.ndarray, ridge: float) -> np.ndarray:
+def column_crosses(gappy: Gappy, V: np.ndarray) -> np.ndarray:
+    """X_v'V over the rows that have the view, of all views: (d, k)."""
+    return np.vstack([block.values.T @ V[block.rows] for block in gappy.blocks])
+
+
+def solve_columns(gappy: Gappy, V: np.ndarray, crosses: np.ndarray, ridge: float) -> np.ndarray:
     """The best U; the columns of a view share (V_v'V_v + ridge) over the rows that have it."""
-    U = gappy.values.T @ V
+    U = np.empty_like(crosses)
     observed = None if gappy.observed is None else gappy.observed.T
-    own = _loose_solutions(observed, gappy.loose_columns, V, U, ridge)
-    for position, view in enumerate(gappy.views):
-        part = V[gappy.there[:, position]]
-        U[view] = _solve(part.T @ part, U[view], ridge)
+    own = _loose_solutions(observed, gappy.loose_columns, V, crosses, ridge)
+    for rows, columns, _ in gappy.blocks:
+        V_v = V[rows]
+        U[columns] = _solve(V_v.T @ V_v, crosses[columns], ridge)
     U[gappy.loose_columns] = own
     return U
 
