@@ -44,3 +44,9 @@ def test_every_paper_has_an_account(ledger):
     for paper in ledger.papers:
         assert paper.account.holds, paper.name
         assert paper.account.fails, paper.name
+
+
+def test_no_sentence_lacks_its_end():
+    for page in PAGES.glob("*.md"):
+        text = page.read_text(encoding="utf-8")
+        assert "leaves out ." not in text, page.name

@@ -220,7 +220,8 @@ def _left_out(results: Results) -> Iterator[str]:
         beyond = [
             one for one in experiment.left_out(budget) if one not in experiment.left_out("full")
         ]
-        yield sentence(f"the budget {budget} leaves out {'; '.join(beyond)}")
+        if beyond:
+            yield sentence(f"the budget {budget} leaves out {'; '.join(beyond)}")
 
 
 def _costs(ledger: Ledger, paper: Paper) -> list[Picture]:
