@@ -18,7 +18,7 @@ from gmfs_data import Run
 from labelgap import GMFS
 from labelgap.baselines import CMFS, FSNM, MIFS, MLMLFS, SFUS
 
-# Where GMFS is fitted: a device of torch, or the processor.
+# Where tuned methods are fitted: a device of torch, or the processor.
 DEVICE: str | None = None
 
 _MOST_FACTORS = 100
@@ -89,18 +89,18 @@ def score_random(run: Run, seed: int) -> np.ndarray:
 
 
 def score_fsnm(run: Run, seed: int, alpha: float) -> np.ndarray:
-    return FSNM(alpha, tol=1e-4).fit(run.standardised[run.train], run.Y).scores_
+    return FSNM(alpha, tol=1e-4, device=DEVICE).fit(run.standardised[run.train], run.Y).scores_
 
 
 def score_sfus(run: Run, seed: int, alpha: float, beta: float) -> np.ndarray:
     """With a constant feature, for want of an intercept."""
     X = run.standardised[run.train]
     X = np.column_stack([X, np.ones(len(X))])
-    return SFUS(alpha, beta, tol=1e-4).fit(X, run.Y).scores_[:-1]
+    return SFUS(alpha, beta, tol=1e-4, device=DEVICE).fit(X, run.Y).scores_[:-1]
 
 
 def score_mlmlfs(run: Run, seed: int, weight: float, alpha: float) -> np.ndarray:
-    model = MLMLFS(alpha, weight, tol=1e-4)
+    model = MLMLFS(alpha, weight, tol=1e-4, device=DEVICE)
     return model.fit(run.standardised[run.train], run.Y).scores_
 
 
@@ -108,11 +108,11 @@ def score_mifs(run: Run, seed: int, gamma: float, beta: float) -> np.ndarray:
     """With a constant feature, for want of an intercept."""
     X = run.standardised[run.train]
     X = np.column_stack([X, np.ones(len(X))])
-    return MIFS(1.0, beta, gamma, tol=1e-4).fit(X, run.Y).scores_[:-1]
+    return MIFS(1.0, beta, gamma, tol=1e-4, device=DEVICE).fit(X, run.Y).scores_[:-1]
 
 
 def score_cmfs(run: Run, seed: int, alpha: float, gamma: float) -> np.ndarray:
-    model = CMFS(alpha=alpha, gamma=gamma, tol=1e-4)
+    model = CMFS(alpha=alpha, gamma=gamma, tol=1e-4, device=DEVICE)
     return model.fit(run.standardised[run.train], run.Y).scores_
 
 

@@ -104,7 +104,7 @@ def main() -> None:
     parser.add_argument("--rates", nargs="*", type=float, default=list(RATES))
     parser.add_argument("--runs", nargs="*", type=int, help="1 to 5, or 1 and 2, by default")
     parser.add_argument("--methods", nargs="*", default=[*FILTERS, *TUNED])
-    parser.add_argument("--device", help="device of torch for the fits of GMFS")
+    parser.add_argument("--device", help="device of torch for the fits of tuned methods")
     arguments = parser.parse_args()
     gmfs_methods.DEVICE = arguments.device
     warnings.simplefilter("ignore")

@@ -1,12 +1,14 @@
-"""Means, published figures and paired tests from rows of ``gmfs_tables`` and of the ledger.
+"""Means, published figures and paired tests from rows of ``gmfs_tables``, figures and the ledger.
 
     python benchmarks/gmfs_summary.py
 
 - means: average precision of every method, on raw and on standardised features
-- claims: GMFS against what its paper compares it with, run by run
+- claims: GMFS against what its paper compares it with, run by run; rivals: against the other
+  selectors of its tables
 - choices: GMFS against what a user would pick; "lost" where a method is better with p < 0.05
 - smallest: the same with a sixth of the features
 - count: on how many sets it is the best, tied with the best, or lost
+- shares: GMFS against all others of figure 2, by the share hidden
 - verdicts: in how many comparisons a claim holds, or the opposite
 """
 
@@ -30,6 +32,13 @@ CLAIMS = {
     "above FSNM": (GMFS, "FSNM"),
     "spike-and-slab above Laplace": (GMFS, "GMFS, Laplace"),
     "k = 20 above k = 0": (GMFS, "GMFS, k = 0"),
+}
+RIVALS = {f"above {method}": (GMFS, method) for method in ("SFUS", "MIFS", "CMFS", "MLMLFS")}
+# What figure 2 has.
+CURVES = {
+    **{name: CLAIMS[name] for name in ("above all features", "above FSNM")},
+    **RIVALS,
+    "above a forest": (GMFS, "forest"),
 }
 CHOICES = ("FSNM", "chi-squared", "ANOVA F", "mutual information", "forest", "random")
 LEVEL = 0.05
@@ -78,6 +87,7 @@ def summaries(rows: Rows) -> Rows:
             for scaling in SCALINGS:
                 part = [row for row in some if row["scaling"] == scaling]
                 found += _claims(part, {**place, "scaling": scaling})
+                found += _claims(part, {**place, "scaling": scaling}, "rivals", RIVALS)
                 found += _choices(part, {**place, "scaling": scaling})
                 found += _choices(part, {**place, "scaling": scaling}, "smallest", SMALLEST)
     return found + _counts(found) + _verdicts(found)
@@ -100,15 +110,28 @@ def _counts(found: Rows) -> Rows:
 def _verdicts(found: Rows) -> Rows:
     """Over sets and shares hidden, by the scaling of the features."""
     counts: Rows = []
-    for claim in CLAIMS:
+    for claim in (*CLAIMS, *RIVALS):
         for scaling in SCALINGS:
-            wanted = {"experiment": "claims", "claim": claim, "scaling": scaling}
+            wanted = {"claim": claim, "scaling": scaling}
             some = [row for row in found if wanted.items() <= row.items()]
             kinds = [row["verdict"] for row in some]
             line: dict[str, Any] = {**wanted, "experiment": "verdicts", "comparisons": len(some)}
             line |= {kind: kinds.count(kind) for kind in ("above", "no difference", "below")}
             counts.append(line)
     return counts
+
+
+def by_share() -> Rows:
+    """Figure 2: yeast, standardised features."""
+    path = RESULTS / "gmfs_figures.jsonl"
+    rows = [json.loads(line) for line in path.read_text().splitlines()]
+    rows = [row for row in rows if row["experiment"] == "missing"]
+    found: Rows = []
+    for rate in sorted({row["missing"] for row in rows}):
+        place = {"dataset": "yeast", "missing": rate, "scaling": "standardised"}
+        part = [row for row in rows if place.items() <= row.items()]
+        found += _claims(part, place, "shares", CURVES)
+    return found
 
 
 def _means(rows: Rows, place: dict[str, Any]) -> Rows:
@@ -128,14 +151,19 @@ def _place(place: dict[str, Any]) -> dict[str, Any]:
     return {"name": place["dataset"], "rate": place["missing"]}
 
 
-def _claims(rows: Rows, place: dict[str, Any]) -> Rows:
+def _claims(
+    rows: Rows,
+    place: dict[str, Any],
+    experiment: str = "claims",
+    claims: dict[str, tuple[str, str]] = CLAIMS,
+) -> Rows:
     found = []
-    for claim, pair in CLAIMS.items():
+    for claim, pair in claims.items():
         test = paired(rows, "run", METRIC, *pair)
         if test.n > 1:
             figures = [published(**_place(place), method=method) for method in pair]
             printed = None if None in figures else f"{figures[0] - figures[1]:+.3f}"
-            line = {"experiment": "claims", **place, "claim": claim, "runs": test.n}
+            line = {"experiment": experiment, **place, "claim": claim, "runs": test.n}
             line |= {"difference": f"{test.difference:+.4f}", "p": _p(test.t_p)}
             found.append({**line, "verdict": _verdict(test), "published": printed})
     return found
@@ -177,7 +205,8 @@ def _p(value: float) -> str:
 
 def main() -> None:
     path = RESULTS / "gmfs_summary.jsonl"
-    text = "".join(json.dumps(row) + "\n" for row in summaries(measured()))
+    found = summaries(measured()) + by_share()
+    text = "".join(json.dumps(row) + "\n" for row in found)
     path.write_text(text)
     print(text)
 

@@ -12,8 +12,8 @@ candidates for every method that has any.
     python benchmarks/gmfs_tables.py [sets] [--rates 0.4] [--methods FSNM GMFS] [--sixths 3]
                                      [--device cuda] [--machines cuda]
 
-A device of torch takes the fits of GMFS, and the machines where asked: they have the same
-tolerance there as on the processor, but other steps among equals.
+A device of torch takes the fits of tuned methods, and the machines where asked: with CUDA and
+triton they take the steps of the processor there.
 """
 
 from __future__ import annotations
@@ -155,7 +155,7 @@ def main() -> None:
     parser.add_argument("--methods", nargs="*", default=[ALL, *FILTERS, *TUNED])
     parser.add_argument("--sixths", nargs="*", type=int, default=list(SIXTHS))
     parser.add_argument("--scalings", nargs="*", default=list(SCALINGS))
-    parser.add_argument("--device", help="device of torch for the fits of GMFS")
+    parser.add_argument("--device", help="device of torch for the fits of tuned methods")
     parser.add_argument("--machines", help="device of torch for the machines")
     arguments = parser.parse_args()
     gmfs_methods.DEVICE, machines_on[0] = arguments.device, arguments.machines

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -50,6 +51,9 @@ def half_of(name: str) -> str:
     return "chosen on" if name in CHOSEN_ON else "confirmed on"
 
 
+_loaded = lru_cache(maxsize=1)(load_dataset)
+
+
 class Run(NamedTuple):
     X: Any
     Y: Labels
@@ -62,7 +66,7 @@ def draw_run(name: str, gap: str, rate: float, seed: int, *, kernel: bool = Fals
 
     ``kernel``: features become those of a Gaussian kernel at 500 training rows.
     """
-    data = load_dataset(name)
+    data = _loaded(name)
     n_rows = data.Y.n_rows
     order = np.random.default_rng(seed).permutation(n_rows)
     train, test = (np.sort(part) for part in np.split(order, [int(0.8 * n_rows)]))

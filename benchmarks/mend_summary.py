@@ -35,8 +35,9 @@ Cells = dict[tuple[str, str, float], dict[str, float]]
 
 def main() -> None:
     rows = read("mend_tables")
+    theirs = [row for row in read("mend_systems") if row["outcome"] == "fitted"]
     found = [*per_set(rows), *overall(rows), *tests(rows), *ranks(rows)]
-    found += systems(rows, [row for row in read("mend_systems") if row["outcome"] == "fitted"])
+    found += [*systems(rows, theirs), *systems_by_set(rows, theirs), *rivals(rows, theirs)]
     found += choices(read("mend_choices"))
     (RESULTS / "mend_summary.jsonl").write_text("".join(json.dumps(row) + "\n" for row in found))
     for row in found:
@@ -196,8 +197,54 @@ def systems(rows: Rows, theirs: Rows) -> Rows:
                     row[metric] = float(np.mean(list(by_set(before, metric, gap).values())))
                     row |= {f"{metric}_gain": float(np.mean(some)), f"{metric}_least": min(some)}
                     row[f"{metric}_better"] = int(np.sum(np.array(some) > 0))
+                    if metric == "average_precision" and len(some) >= FEWEST_SETS:
+                        row["p"] = float(wilcoxon(some).pvalue)
                 found.append(row)
     return found
+
+
+def systems_by_set(rows: Rows, theirs: Rows) -> Rows:
+    """What the mended linear classifier has of average precision beyond each of the systems."""
+    found = []
+    ours = scores_of(rows, MENDED, "logistic")
+    gains = {
+        method: compared(ours, scores_of(theirs, method, "logistic"))[1]
+        for method in sorted({row["method"] for row in theirs})
+    }
+    half = halves(rows)
+    for gap in GAPS:
+        for name, value in by_set(compared(ours, ours)[0], "average_precision", gap).items():
+            row: dict[str, Any] = {"experiment": "systems by set", "gap": gap, "dataset": name}
+            row |= {"half": half[name], "average_precision": value}
+            for method, cells in gains.items():
+                gain = by_set(cells, "average_precision", gap).get(name)
+                row[f"{method.lower()}_gain"] = gain
+            if half[name] != "blind":
+                found.append(row)
+    return found
+
+
+def rivals(rows: Rows, theirs: Rows) -> Rows:
+    """Mean ranks over sets, each with its mean, of methods and systems that all sets have."""
+    half = halves(rows)
+    every = {m: scores_of(rows, m, "logistic") for m in (MENDED, OBSERVED, NEGATIVE)}
+    names = {key[0] for key in every[OBSERVED] if half[key[0]] != "blind"}
+    for method in sorted(methods_of(theirs)):
+        one = scores_of(theirs, method, "logistic")
+        every |= {method: one} if names <= {key[0] for key in one} else {}
+    both = {key for key in every[OBSERVED] if all(key in one for one in every.values())}
+    found = []
+    for metric in TESTED:
+        table = {}
+        for method, one in every.items():
+            some = {key: row for key, row in one.items() if key in both}
+            table[method] = by_set(compared(some, some)[0], metric)
+        found += ranked("rivals", metric, table, sorted(names), len(names))
+    return found
+
+
+def methods_of(rows: Rows) -> set[str]:
+    return {row["method"] for row in rows}
 
 
 def choices(rows: Rows) -> Rows:
@@ -247,14 +294,23 @@ def ranks(rows: Rows) -> Rows:
             one = scores_of(some, method, "logistic")
             table[method] = {cell: a[metric] for cell, a in compared(one, one)[0].items()}
         places = [p for p in table[OBSERVED] if all(p in table[method] for method in methods)]
-        scores = np.array([[table[method][place] for method in methods] for place in places])
-        ranking = rank_methods(methods, scores, higher_is_better=True)
-        facts = {"blocks": ranking.n_blocks, "sets": len({place[0] for place in places})}
-        facts |= {"critical_difference": ranking.critical_difference}
-        facts |= {"friedman_p": ranking.friedman_p}
-        for method, rank in zip(ranking.methods, ranking.mean_ranks, strict=True):
-            row = {"experiment": "ranks", "metric": metric, "method": method}
-            found.append(row | {"mean_rank": rank, **facts})
+        found += ranked("ranks", metric, table, places, len({place[0] for place in places}))
+    return found
+
+
+def ranked(
+    experiment: str, metric: str, table: dict[str, dict[Any, float]], places: list, n_sets: int
+) -> Rows:
+    """Mean ranks of the methods of a table over places that all of them have."""
+    scores = np.array([[one[place] for one in table.values()] for place in places])
+    ranking = rank_methods(list(table), scores, higher_is_better=True)
+    facts = {"blocks": ranking.n_blocks, "sets": n_sets}
+    facts |= {"critical_difference": ranking.critical_difference}
+    facts |= {"friedman_p": ranking.friedman_p}
+    found = []
+    for method, rank in zip(ranking.methods, ranking.mean_ranks, strict=True):
+        row = {"experiment": experiment, "metric": metric, "method": method}
+        found.append(row | {"mean_rank": rank, **facts})
     return found
 
 

@@ -22,16 +22,15 @@ from sklearn.preprocessing import StandardScaler
 
 from cpu_limit import OverLimitError, fit_seconds
 from labelgap import GMFS, IMVWL, BinaryRelevance, metrics
-from mend_data import GAPS, Run, draw_run, half_of, score
+from mend_data import CHOSEN_ON, CONFIRMED_ON, GAPS, LARGE, Run, draw_run, half_of, score
 from mend_tables import OBSERVED, Tables, held_out
 from result_rows import ResultRows
 from which_method_models import CLASSIFIERS, SELECTORS, SHARE_OF_FEATURES, VIEWS
 
-SETS = ("emotions", "yeast", "scene", "image", "science", "education", "social")
 CANDIDATES: dict[str, list[dict[str, Any]]] = {
     name: CLASSIFIERS[name].candidates for name in ("BMLPL", "MLLCS", "RMFL")
 } | {"GMFS": SELECTORS["GMFS"].candidates, "IMVWL": VIEWS["IMVWL"].candidates}
-ON_DEVICE = ("MLLCS", "RMFL")
+ON_DEVICE = ("MLLCS", "RMFL", "GMFS")
 LIMIT = 60.0
 KEY = ("dataset", "gap", "rate", "method")
 
@@ -39,15 +38,16 @@ KEY = ("dataset", "gap", "rate", "method")
 class SelectedFeatures:
     """A logistic regression per label on the features that GMFS ranks first."""
 
-    def __init__(self, C: float, **settings: Any) -> None:
-        self.C, self.settings = C, settings
+    def __init__(self, C: float, device: str | None, **settings: Any) -> None:
+        self.C, self.device, self.settings = C, device, settings
 
     def fit(self, X: Any, Y: Any) -> SelectedFeatures:
-        dense = StandardScaler().fit_transform(X.toarray() if sparse.issparse(X) else X)
-        scores = GMFS(**self.settings, random_state=0).fit(dense, Y).scores_
+        dense = StandardScaler().fit_transform(_dense(X))
+        ranking = GMFS(**self.settings, device=self.device, random_state=0)
+        scores = ranking.fit(dense, Y).scores_
         n = max(1, round(SHARE_OF_FEATURES * dense.shape[1]))
         self.columns_ = np.sort(np.argsort(-scores, kind="stable")[:n])
-        self.classifier_ = BinaryRelevance(LogisticRegression(C=self.C))
+        self.classifier_ = BinaryRelevance(LogisticRegression(C=self.C), device=self.device)
         self.classifier_.fit(X[:, self.columns_], Y)
         return self
 
@@ -92,7 +92,7 @@ class Systems:
     def made(self, method: str, settings: dict[str, Any]) -> Any:
         if method == "GMFS":
             penalty = Tables(self.name, "logistic", None).choose(self.gap, self.middle, OBSERVED)
-            return SelectedFeatures(penalty, **settings)
+            return SelectedFeatures(penalty, self.device, **settings)
         if method == "IMVWL":
             return OneView(**settings)
         there = {"device": self.device} if method in ON_DEVICE else {}
@@ -157,18 +157,19 @@ class Systems:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("sets", nargs="*", default=list(SETS))
+    parser.add_argument("sets", nargs="*", default=[*CHOSEN_ON, *CONFIRMED_ON])
     parser.add_argument("--gaps", nargs="*", default=list(GAPS))
     parser.add_argument("--systems", nargs="*", default=list(CANDIDATES))
-    parser.add_argument("--runs", type=int, default=5)
-    parser.add_argument("--device", help="of torch, for MLLCS and RMFL")
+    parser.add_argument("--runs", type=int, help="5, or 3 for large sets, by default")
+    parser.add_argument("--device", help="of torch, for MLLCS, RMFL and GMFS")
     arguments = parser.parse_args()
     warnings.simplefilter("ignore")
     for name in arguments.sets:
+        n_runs = arguments.runs or (3 if name in LARGE else 5)
         for gap in arguments.gaps:
             for method in arguments.systems:
                 table = Systems(name, gap, arguments.device)
-                for seed in range(1, 1 + arguments.runs):
+                for seed in range(1, 1 + n_runs):
                     for rate in GAPS[gap]:
                         table.measure(method, rate, seed)
 

@@ -39,7 +39,7 @@ Found = tuple[np.ndarray, np.ndarray, int]
 PLAIN = "scikit-learn, label by label"
 FINE = "scikit-learn, a hundredth of the tolerance"
 OURS = "two coefficients at a time, one loop per label"
-DEVICE = "two coefficients at a time, all labels in step"
+DEVICE = "two coefficients at a time, on a device"
 PRODUCTS = "projected gradient, all labels at once"
 
 

@@ -21,6 +21,10 @@ _LOOKS = (
     ("#D55E00", "--", "s"),
     ("#009E73", "-.", "^"),
     ("#CC79A7", ":", "D"),
+    ("#E69F00", "-", "v"),
+    ("#56B4E9", "--", "P"),
+    ("#000000", "-.", "x"),
+    ("#8C6D31", ":", "*"),
 )
 _PRECISION = "average precision, test rows"
 
@@ -37,7 +41,7 @@ def draw_missing(rows: Rows) -> Any:
         ax.set_xlabel("% of training positives hidden")
         ax.set_ylabel(words)
     handles, names = axes[0].get_legend_handles_labels()
-    figure.legend(handles, names, loc="outside upper center", ncols=len(names), frameon=False)
+    figure.legend(handles, names, loc="outside upper center", ncols=4, frameon=False)
     return figure
 
 
@@ -74,7 +78,8 @@ def _one_panel(points: Points, title: str) -> Any:
 
 def _curves(ax: Any, points: Points) -> None:
     """Means over runs at each place, with the standard error of the mean as bars."""
-    for (name, pairs), (colour, line, mark) in zip(points.items(), _LOOKS, strict=False):
+    looks = _LOOKS[: len(points)]
+    for (name, pairs), (colour, line, mark) in zip(points.items(), looks, strict=True):
         places = sorted({place for place, _ in pairs})
         groups = [[value for at, value in pairs if at == place] for place in places]
         errors = [np.std(g, ddof=1) / np.sqrt(len(g)) if len(g) > 1 else 0.0 for g in groups]

@@ -1,6 +1,7 @@
-"""The figure of the page of Mend, drawn by ``figures.py``. Fields that it needs:
+"""The figures of the page of Mend, drawn by ``figures.py``. Fields that they need:
 
-- ranks: ``metric``, ``method``, ``mean_rank``, ``blocks``, ``friedman_p``, ``critical_difference``
+- ranks, rivals: ``metric``, ``method``, ``mean_rank``, ``blocks``, ``friedman_p``,
+  ``critical_difference``
 """
 
 from __future__ import annotations
@@ -28,4 +29,7 @@ def draw_ranks(rows: Rows) -> Any:
     return plot_critical_difference(ranking, "mended").figure
 
 
-DRAWN: dict[str, Callable[[Rows], Any]] = {"mend_ranks": draw_ranks}
+DRAWN: dict[str, Callable[[Rows], Any]] = {
+    "mend_ranks": draw_ranks,
+    "mend_rivals": draw_ranks,
+}

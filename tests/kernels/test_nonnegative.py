@@ -119,3 +119,34 @@ def test_a_term_that_takes_all_curvature_away(n_sweeps):
     start, linear = np.full((1, 4), 3.0), np.ones((1, 4))
     found = coordinate_sweeps(start, linear, shared, None, terms, n_sweeps=n_sweeps)
     np.testing.assert_array_equal(found, [[1.0, 3.0, 1.0, 1.0]])
+
+
+def nearly_collinear(rng, n=20, k=12):
+    A = rng.normal(size=(40, 1)) + 0.1 * rng.normal(size=(40, k))
+    return A, rng.normal(size=(n, 40)) + 3 * A.sum(axis=1)
+
+
+def test_jumps_solve_what_sweeps_alone_approach_slowly(rng):
+    A, B = nearly_collinear(rng)
+    start = np.ones((len(B), A.shape[1]))
+    gram, linear = (A.T @ A)[None], B @ A
+    found = coordinate_sweeps(start, linear, gram, n_sweeps=400, tol=1e-12)
+    expected = np.array([nnls(A, b)[0] for b in B])
+    np.testing.assert_allclose(found, expected, atol=1e-8)
+    alone = slow_sweeps(start, linear, np.repeat(gram, len(B), axis=0), 400)
+    assert np.abs(alone - expected).max() > 1e-2
+
+
+@settings(max_examples=25, deadline=None)
+@given(st.integers(0, 10_000), st.integers(17, 80))
+def test_no_jump_increases_any_row(seed, n_sweeps):
+    A, B = nearly_collinear(np.random.default_rng(seed), n=5, k=6)
+    gram, linear = (A.T @ A)[None], B @ A
+    before = coordinate_sweeps(np.ones((5, 6)), linear, gram, n_sweeps=16)
+    after = coordinate_sweeps(np.ones((5, 6)), linear, gram, n_sweeps=n_sweeps)
+
+    def values(Z):
+        return np.square(Z @ A.T - B).sum(axis=1)
+
+    assert (values(after) <= values(before) * (1 + 1e-12)).all()
+    assert after.min() >= 0

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 from sklearn.svm import SVC
@@ -156,3 +160,34 @@ def test_an_optimum_with_every_row_at_a_bound(library):
     y = np.repeat([1.0, -1.0], 200)[:, None]
     found = fit_support_vectors(library(gaussian(X, 3.0)), library(y), C=1e-3)
     np.testing.assert_allclose(to_numpy(found.coefficients), 1e-3 * y, atol=1e-12)
+
+
+STEPS = """
+import sys
+import numpy as np, torch
+from labelgap.kernels import _device_steps, support_vectors
+
+gram, signs = (torch.as_tensor(part) for part in np.load(sys.argv[1]).values())
+support_vectors._way = lambda xp, flat: (_device_steps.walk, 40)
+_device_steps._ROWS = 16
+found = support_vectors.fit_support_vectors(gram, signs, 2.0, tol=1e-5)
+np.savez(sys.argv[2], b=found.coefficients.numpy(), level=found.level, n_iter=found.n_iter)
+"""
+
+
+@pytest.mark.slow
+def test_the_kernel_of_a_device_takes_the_steps_of_the_processor(tmp_path):
+    """In triton's interpreter, which must be asked for before triton is imported."""
+    pytest.importorskip("torch")
+    pytest.importorskip("triton")
+    X, signs = problem(np.random.default_rng(12), n=40, gaps=0.1)
+    signs[:, 1] = -1
+    grams = np.stack([gaussian(X, width) for width in (2.0, 5.0)]).astype(np.float32)
+    np.savez(tmp_path / "given.npz", gram=grams, signs=signs)
+    command = [sys.executable, "-c", STEPS, tmp_path / "given.npz", tmp_path / "found.npz"]
+    subprocess.run(command, env={**os.environ, "TRITON_INTERPRET": "1"}, check=True, timeout=300)
+    expected = fit_support_vectors(grams, signs, 2.0, tol=1e-5)
+    with np.load(tmp_path / "found.npz") as found:
+        np.testing.assert_allclose(found["n_iter"], expected.n_iter, atol=5)
+        np.testing.assert_allclose(found["b"], expected.coefficients, atol=1e-4)
+        np.testing.assert_allclose(found["level"], expected.level, atol=1e-4)

@@ -14,9 +14,10 @@ from sklearn.utils._param_validation import Interval
 from labelgap.baselines._linear import cosine_distances
 from labelgap.baselines._selector import LinearSelector
 from labelgap.fitting import Monitor, Trace
+from labelgap.kernels.array_namespace import array_like, array_namespace, to_numpy
 from labelgap.kernels.low_rank import thin_svd
 from labelgap.kernels.products import Features, prepare_features, times, transposed_times
-from labelgap.kernels.proximal import Prox, Quadratic, absolute_values, proximal_path
+from labelgap.kernels.proximal import Prox, Quadratic, absolute_values, inner, proximal_path
 from labelgap.kernels.row_sparse import row_norms, solve_reweighted
 from labelgap.kernels.smoothness import heat_graph, laplacian
 
@@ -29,24 +30,24 @@ _NOT_NEGATIVE = absolute_values(0.0, nonnegative=True)
 class Params(NamedTuple):
     """Factors U of rows (n_rows, k), P of features (n_features, k), B of labels (n_labels, k)."""
 
-    U: np.ndarray
-    P: np.ndarray
-    B: np.ndarray
+    U: Any
+    P: Any
+    B: Any
 
 
 class Graphs(NamedTuple):
     """Laplacians with their weights: of rows, of features, of labels."""
 
-    rows: sparse.csr_array
-    features: sparse.csr_array
-    labels: sparse.csr_array
+    rows: Any
+    features: Any
+    labels: Any
 
 
 class Problem(NamedTuple):
     """||X - UP'||^2 + alpha ||Y - UB'||^2 + graphs + gamma sum_f ||p_f|| + ridge ||U||^2."""
 
     features: Features
-    Y: np.ndarray  # NaN where unknown
+    Y: Any  # NaN where unknown
     graphs: Graphs
     alpha: float
     gamma: float
@@ -55,38 +56,44 @@ class Problem(NamedTuple):
     def objective(self, params: Params) -> float:
         U, P, B = params
         X = self.features.rows
-        total = float(np.square(X.data if sparse.issparse(X) else X).sum())
-        total += float(np.vdot(U.T @ U, P.T @ P) - 2 * np.vdot(times(self.features, P), U))
-        total += self.alpha * float(np.nansum(np.square(self.Y - U @ B.T)))
+        total = float(((X.data if sparse.issparse(X) else X) ** 2).sum())
+        total += inner(U.T @ U, P.T @ P) - 2 * inner(times(self.features, P), U)
+        total += self.alpha * float(((self._completed(U, B) - U @ B.T) ** 2).sum())
         for lap, F in zip(self.graphs, params, strict=True):
-            total += float(np.vdot(F, lap @ F))
-        return total + self.gamma * float(row_norms(P).sum()) + self.ridge * float(np.vdot(U, U))
+            total += inner(F, lap @ F)
+        return total + self.gamma * float(row_norms(P).sum()) + self.ridge * inner(U, U)
 
     def sweep(self, params: Params) -> Params:
         """Some steps for U, for B and for P; unknown labels are what U and B make of them."""
         U, P, B = params
-        Y = np.where(np.isnan(self.Y), U @ B.T, self.Y)
-        gram = P.T @ P + self.alpha * (B.T @ B) + self.ridge * np.eye(U.shape[1])
+        Y = self._completed(U, B)
+        identity = array_like(array_namespace(U), np.eye(U.shape[1]), U)
+        gram = P.T @ P + self.alpha * (B.T @ B) + self.ridge * identity
         target = times(self.features, P) + self.alpha * (Y @ B)
         U = some_steps(U, gram, self.graphs.rows, target)
-        inner = U.T @ U
-        B = some_steps(B, self.alpha * inner, self.graphs.labels, self.alpha * (Y.T @ U))
+        gram = U.T @ U
+        B = some_steps(B, self.alpha * gram, self.graphs.labels, self.alpha * (Y.T @ U))
         target = transposed_times(self.features, U)
-        P = some_steps(P, inner, self.graphs.features, target, nonnegative_row_norms(self.gamma))
+        P = some_steps(P, gram, self.graphs.features, target, nonnegative_row_norms(self.gamma))
         return Params(U, P, B)
+
+    def _completed(self, U: Any, B: Any) -> Any:
+        """Labels, and what U and B make of the unknown ones."""
+        xp = array_namespace(self.Y)
+        return xp.where(xp.isnan(self.Y), U @ B.T, self.Y)
 
 
 def some_steps(
-    F: np.ndarray,
-    gram: np.ndarray,
-    lap: sparse.csr_array,
-    target: np.ndarray,
+    F: Any,
+    gram: Any,
+    lap: Any,
+    target: Any,
     prox: Prox = _NOT_NEGATIVE,
-) -> np.ndarray:
+) -> Any:
     """Proximal gradient steps for <F, F gram + lap F - 2 target> and a simple function."""
     smooth = Quadratic(lambda F: 2 * (F @ gram + lap @ F), 2 * target)
     # by Gershgorin no eigenvalue of a Laplacian is above twice its largest degree
-    largest = linalg.eigvalsh(gram)[-1] + 2 * lap.diagonal().max(initial=0.0)
+    largest = float(array_namespace(gram).linalg.eigvalsh(gram)[-1] + 2 * lap.diagonal().max())
     path = proximal_path(smooth, prox, F, curvature=max(2 * largest, 1e-12))
     return next(islice(path, _STEPS - 1, None)).x
 
@@ -94,12 +101,13 @@ def some_steps(
 def nonnegative_row_norms(weight: float) -> Prox:
     """The proximal operator of ``weight sum_f ||p_f||`` over p >= 0: rows shrink or vanish."""
 
-    def prox(x: np.ndarray, step: float) -> tuple[np.ndarray, float]:
-        z = np.maximum(x, 0.0)
+    def prox(x: Any, step: float) -> tuple[Any, float]:
+        xp = array_namespace(x)
+        z = xp.clip(x, 0.0, None)
         lengths = row_norms(z)
-        kept = np.maximum(lengths - step * weight, 0.0)
-        z *= np.divide(kept, lengths, out=np.zeros_like(kept), where=lengths > 0)[:, None]
-        return z, weight * float(kept.sum())
+        kept = xp.clip(lengths - step * weight, 0.0, None)
+        shares = kept / xp.where(lengths > 0, lengths, xp.ones_like(lengths))
+        return shares[:, None] * z, weight * float(kept.sum())
 
     return prox
 
@@ -135,6 +143,8 @@ class CMFS(LinearSelector):
     max_iter : int
     tol : float
         Converged when the objective falls by less than ``tol`` times its size.
+    device : str, optional
+        Device of torch to fit on (``"cuda"``), with dense features; the processor by default.
     callback : callable, optional
         Called with a :class:`labelgap.fitting.Progress` after every iteration; returning True
         stops.
@@ -197,6 +207,7 @@ class CMFS(LinearSelector):
         "n_neighbors": [Interval(Integral, 1, None, closed="left")],
         "max_iter": [Interval(Integral, 1, None, closed="left")],
         "tol": [Interval(Real, 0, None, closed="left")],
+        "device": [str, None],
         "callback": [callable, None],
     }
 
@@ -214,6 +225,7 @@ class CMFS(LinearSelector):
         n_features_to_select: int | float | None = None,
         max_iter: int = 300,
         tol: float = 1e-5,
+        device: str | None = None,
         callback: Callable | None = None,
     ) -> None:
         self.alpha = alpha
@@ -227,26 +239,32 @@ class CMFS(LinearSelector):
         self.n_features_to_select = n_features_to_select
         self.max_iter = max_iter
         self.tol = tol
+        self.device = device
         self.callback = callback
 
-    def _fit_map(
-        self, X: Any, Y: np.ndarray, rows: np.ndarray
-    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    def _fit_map(self, X: Any, Y: np.ndarray, rows: np.ndarray) -> tuple[Any, Any, Any]:
         scaled, low, width = _to_unit_range(X)
         graphs = self._graphs(scaled, Y)
         problem = Problem(prepare_features(scaled), Y, graphs, self.alpha, self.gamma, self.ridge)
-        params = self._start(problem)
         monitor = Monitor(self.max_iter, self.tol, self.callback)
-        while not monitor.record(problem.objective(params)):
-            if monitor.trace.n_iter == self.max_iter:
-                break
-            params = problem.sweep(params)
+        params = self._descend(problem, self._start(problem), scaled, monitor)
         self.trace_: Trace = monitor.finish()
         self.n_iter_ = self.trace_.n_iter
         self.row_factors_, self.feature_factors_, self.label_factors_ = params
         coef = _regression(problem, params)
         coef[:-1] /= width[:, None]
         return coef[:-1], coef[-1] - low @ coef[:-1], row_norms(params.P)
+
+    def _descend(self, problem: Problem, params: Params, scaled: Any, monitor: Monitor) -> Params:
+        """To the end, on the device where there is one."""
+        features, Y, *factors = self._placed(scaled, problem.Y, *params)
+        graphs = Graphs(*map(self._placed_graph, problem.graphs))
+        problem, params = problem._replace(features=features, Y=Y, graphs=graphs), Params(*factors)
+        while not monitor.record(problem.objective(params)):
+            if monitor.trace.n_iter == self.max_iter:
+                break
+            params = problem.sweep(params)
+        return Params(*map(to_numpy, params))
 
     def _graphs(self, scaled: Any, Y: np.ndarray) -> Graphs:
         across = sparse.csr_array(scaled.T) if sparse.issparse(scaled) else scaled.T.copy()

@@ -11,7 +11,8 @@ from sklearn.utils._param_validation import Interval, StrOptions
 
 from labelgap.baselines._selector import LinearSelector
 from labelgap.fitting import Monitor, Trace
-from labelgap.kernels.products import Features, linear_part, prepare_features
+from labelgap.kernels.array_namespace import array_like, array_namespace, empty, to_numpy
+from labelgap.kernels.products import Features, linear_part
 from labelgap.kernels.row_sparse import reweight, row_norms, solve_reweighted, sum_of_norms
 
 __all__ = ["FSNM"]
@@ -41,6 +42,8 @@ class FSNM(LinearSelector):
     max_iter : int
     tol : float
         Converged when the objective falls by less than ``tol`` times its size.
+    device : str, optional
+        Device of torch to fit on (``"cuda"``), with dense features; the processor by default.
     callback : callable, optional
         Called with a :class:`labelgap.fitting.Progress` after every iteration; returning True
         stops.
@@ -90,6 +93,7 @@ class FSNM(LinearSelector):
         "intercept": [StrOptions({"penalised", "free", "none"})],
         "max_iter": [Interval(Integral, 1, None, closed="left")],
         "tol": [Interval(Real, 0, None, closed="left")],
+        "device": [str, None],
         "callback": [callable, None],
     }
 
@@ -101,6 +105,7 @@ class FSNM(LinearSelector):
         intercept: str = "penalised",
         max_iter: int = 200,
         tol: float = 1e-5,
+        device: str | None = None,
         callback: Callable | None = None,
     ) -> None:
         self.alpha = alpha
@@ -108,12 +113,11 @@ class FSNM(LinearSelector):
         self.intercept = intercept
         self.max_iter = max_iter
         self.tol = tol
+        self.device = device
         self.callback = callback
 
-    def _fit_map(
-        self, X: Any, Y: np.ndarray, rows: np.ndarray
-    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        features = prepare_features(X)
+    def _fit_map(self, X: Any, Y: np.ndarray, rows: np.ndarray) -> tuple[Any, Any, Any]:
+        features, Y = self._placed(X, Y)
         monitor = Monitor(self.max_iter, self.tol, self.callback)
         W = self._first(features, Y)
         residual = _residual(features, Y, W)
@@ -126,39 +130,45 @@ class FSNM(LinearSelector):
         self.n_iter_ = self.trace_.n_iter
         return W[:-1], W[-1], row_norms(W[:-1])
 
-    def _first(self, features: Features, Y: np.ndarray) -> np.ndarray:
+    def _first(self, features: Features, Y: Any) -> Any:
         """Ridge regression."""
+        xp = array_namespace(Y)
         penalties = np.full(features.shape[1] + 1, self.alpha**2)
         penalties[-1] = self._own(penalties[-1])
-        return self._solve(features, Y, np.ones(len(Y)), penalties)
+        ones = xp.ones_like(Y[:, 0])
+        return self._solve(features, Y, ones, array_like(xp, penalties, Y))
 
     @staticmethod
-    def _solve(features: Features, Y: np.ndarray, weights: np.ndarray, penalties: np.ndarray):
+    def _solve(features: Features, Y: Any, weights: Any, penalties: Any) -> Any:
         """One system for all labels that are known everywhere, one for each of the others."""
-        known = ~np.isnan(Y)
-        complete = known.all(axis=0)
-        W = np.empty((features.shape[1] + 1, Y.shape[1]))
-        if complete.any():
+        xp = array_namespace(Y)
+        known = ~xp.isnan(Y)
+        complete = xp.all(known, axis=0)
+        W = empty(xp, (features.shape[1] + 1, Y.shape[1]), Y)
+        if bool(xp.any(complete)):
             W[:, complete] = solve_reweighted(features, Y[:, complete], weights, penalties)
-        for j in np.flatnonzero(~complete):
-            y = np.nan_to_num(Y[:, [j]])
-            W[:, [j]] = solve_reweighted(features, y, weights * known[:, j], penalties)
+        for j in np.flatnonzero(~to_numpy(complete)):
+            one = slice(j, j + 1)
+            y = xp.where(known[:, one], Y[:, one], xp.zeros_like(Y[:, one]))
+            W[:, one] = solve_reweighted(features, y, weights * known[:, j], penalties)
         return W
 
-    def _penalties(self, W: np.ndarray) -> np.ndarray:
+    def _penalties(self, W: Any) -> Any:
         penalties = self.alpha * reweight(W)
         penalties[-1] = self._own(penalties[-1])
         return penalties
 
-    def _own(self, penalty: float) -> float:
+    def _own(self, penalty: Any) -> Any:
         """The penalty of the intercept."""
         return {"penalised": penalty, "free": 0.0, "none": np.inf}[self.intercept]
 
-    def _objective(self, residual: np.ndarray, W: np.ndarray) -> float:
+    def _objective(self, residual: Any, W: Any) -> float:
         penalised = W if self.intercept == "penalised" else W[:-1]
         return sum_of_norms(residual) + self.alpha * sum_of_norms(penalised)
 
 
-def _residual(features: Features, Y: np.ndarray, W: np.ndarray) -> np.ndarray:
+def _residual(features: Features, Y: Any, W: Any) -> Any:
     """X W + b - Y, and zero where Y is unknown."""
-    return np.nan_to_num(linear_part(features, W) - Y, copy=False)
+    residual = linear_part(features, W) - Y
+    residual[array_namespace(Y).isnan(Y)] = 0.0
+    return residual

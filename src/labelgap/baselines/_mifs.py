@@ -7,36 +7,38 @@ from numbers import Integral, Real
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
-from scipy import linalg, sparse
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from labelgap.baselines._linear import fill_unknown
 from labelgap.baselines._selector import LinearSelector, cut_graph
 from labelgap.fitting import Monitor, Trace
+from labelgap.kernels.array_namespace import array_like, array_namespace
 from labelgap.kernels.linear_solvers import conjugate_gradient
-from labelgap.kernels.products import Features, prepare_features, times
+from labelgap.kernels.products import Features, times
 from labelgap.kernels.row_sparse import reweight, row_norms, solve_reweighted, sum_of_norms
 from labelgap.kernels.smoothness import heat_graph, laplacian
 
 __all__ = ["MIFS", "Params", "Problem"]
 
 _CG_STEPS = 20
+# eigenvalues below this times their number and the largest are none
+_SMALL = float(np.finfo(np.float64).eps)
 
 
 class Params(NamedTuple):
     """Map W (n_features, k), factors V of rows (n_rows, k), factors B of labels (k, n_labels)."""
 
-    W: np.ndarray
-    V: np.ndarray
-    B: np.ndarray
+    W: Any
+    V: Any
+    B: Any
 
 
 class Problem(NamedTuple):
     """||XW - V||^2 + alpha ||Y - VB||^2 + beta tr(V'LV) + gamma sum_f ||w_f|| + ridge ||B||^2."""
 
     features: Features
-    Y: np.ndarray
-    lap: sparse.csr_array
+    Y: Any
+    lap: Any
     alpha: float
     beta: float
     gamma: float
@@ -44,9 +46,9 @@ class Problem(NamedTuple):
 
     def objective(self, params: Params) -> float:
         W, V, B = params
-        total = np.square(times(self.features, W) - V).sum()
-        total += self.alpha * np.square(self.Y - V @ B).sum()
-        total += self.beta * np.vdot(V, self.lap @ V) + self.ridge * np.square(B).sum()
+        total = ((times(self.features, W) - V) ** 2).sum()
+        total += self.alpha * ((self.Y - V @ B) ** 2).sum()
+        total += self.beta * (V * (self.lap @ V)).sum() + self.ridge * (B**2).sum()
         return float(total) + self.gamma * sum_of_norms(W)
 
     def sweep(self, params: Params) -> Params:
@@ -55,16 +57,16 @@ class Problem(NamedTuple):
         B = self.label_factors(V)
         return Params(self.feature_map(params.W, V), V, B)
 
-    def row_factors(self, params: Params) -> np.ndarray:
+    def row_factors(self, params: Params) -> Any:
         """(I + beta L) V + alpha V BB' = XW + alpha YB', by warm conjugate gradient.
 
         In the axes of BB' there is one system per factor, and all share L.
         """
         W, V, B = params
-        values, axes = linalg.eigh(B @ B.T)
+        values, axes = array_namespace(B).linalg.eigh(B @ B.T)
         shift = 1 + self.alpha * values
 
-        def product(P: np.ndarray) -> np.ndarray:
+        def product(P: Any) -> Any:
             return shift * P + self.beta * (self.lap @ P)
 
         right_side = (times(self.features, W) + self.alpha * (self.Y @ B.T)) @ axes
@@ -75,15 +77,24 @@ class Problem(NamedTuple):
         )
         return (start + move) @ axes.T
 
-    def label_factors(self, V: np.ndarray) -> np.ndarray:
-        """(alpha V'V + ridge I) B = alpha V'Y."""
-        gram = self.alpha * (V.T @ V) + self.ridge * np.eye(V.shape[1])
-        return linalg.lstsq(gram, self.alpha * (V.T @ self.Y))[0]
+    def label_factors(self, V: Any) -> Any:
+        """(alpha V'V + ridge I) B = alpha V'Y, the shortest B where that leaves it open."""
+        values, axes = array_namespace(V).linalg.eigh(self.alpha * (V.T @ V))
+        values = values + self.ridge
+        values[values <= _SMALL * len(values) * values[-1]] = np.inf
+        return axes @ ((axes.T @ (self.alpha * (V.T @ self.Y))) / values[:, None])
 
-    def feature_map(self, W: np.ndarray, V: np.ndarray) -> np.ndarray:
+    def feature_map(self, W: Any, V: Any) -> Any:
         """(X'X + gamma D) W = X'V, with D touching the row norms."""
-        penalties = np.append(self.gamma * reweight(W), np.inf)
-        return solve_reweighted(self.features, V, np.ones(len(V)), penalties)[:-1]
+        return self.regression(V, self.gamma * reweight(W))
+
+    def regression(self, V: Any, penalties: Any) -> Any:
+        """Of the factors of the rows on the features, without an intercept."""
+        xp = array_namespace(V)
+        none = array_like(xp, np.full(1, np.inf), V)
+        ones = xp.ones_like(V[:, 0])
+        both = xp.concat([penalties, none])
+        return solve_reweighted(self.features, V, ones, both)[:-1]
 
 
 class MIFS(LinearSelector):
@@ -121,6 +132,8 @@ class MIFS(LinearSelector):
     max_iter : int
     tol : float
         Converged when the objective falls by less than ``tol`` times its size.
+    device : str, optional
+        Device of torch to fit on (``"cuda"``), with dense features; the processor by default.
     callback : callable, optional
         Called with a :class:`labelgap.fitting.Progress` after every iteration; returning True
         stops.
@@ -169,6 +182,7 @@ class MIFS(LinearSelector):
         "unknown": [StrOptions({"negative", "mean"}), None],
         "max_iter": [Interval(Integral, 1, None, closed="left")],
         "tol": [Interval(Real, 0, None, closed="left")],
+        "device": [str, None],
         "callback": [callable, None],
     }
 
@@ -186,6 +200,7 @@ class MIFS(LinearSelector):
         n_features_to_select: int | float | None = None,
         max_iter: int = 300,
         tol: float = 1e-5,
+        device: str | None = None,
         callback: Callable | None = None,
     ) -> None:
         self.alpha = alpha
@@ -199,16 +214,15 @@ class MIFS(LinearSelector):
         self.n_features_to_select = n_features_to_select
         self.max_iter = max_iter
         self.tol = tol
+        self.device = device
         self.callback = callback
 
-    def _fit_map(
-        self, X: Any, Y: np.ndarray, rows: np.ndarray
-    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    def _fit_map(self, X: Any, Y: np.ndarray, rows: np.ndarray) -> tuple[Any, Any, Any]:
         Y = fill_unknown(Y, self.unknown, type(self).__name__)
         similar = heat_graph(X, self.n_neighbors) if self.graph is None else None
         lap = laplacian(cut_graph(self.graph, rows) if similar is None else similar)
         weights = (self.alpha, self.beta, self.gamma, self.ridge)
-        problem = Problem(prepare_features(X), Y, lap, *weights)
+        problem = Problem(*self._placed(X, Y), self._placed_graph(lap), *weights)
         params = self._start(problem)
         monitor = Monitor(self.max_iter, self.tol, self.callback)
         while not monitor.record(problem.objective(params)):
@@ -221,11 +235,11 @@ class MIFS(LinearSelector):
 
     def _start(self, problem: Problem) -> Params:
         """The best V and B for the labels alone, and the ridge regression of V."""
+        xp = array_namespace(problem.Y)
         wanted = self.n_factors or (problem.Y.shape[1] + 1) // 2
-        left, values, right = linalg.svd(problem.Y, full_matrices=False)
+        left, values, right = xp.linalg.svd(problem.Y, full_matrices=False)
         k = min(wanted, len(values))
-        root = np.sqrt(values[:k])
+        root = xp.sqrt(values[:k])
         V, B = left[:, :k] * root, root[:, None] * right[:k]
-        penalties = np.append(np.full(problem.features.shape[1], self.gamma), np.inf)
-        W = solve_reweighted(problem.features, V, np.ones(len(V)), penalties)[:-1]
-        return Params(W, V, B)
+        penalties = array_like(xp, np.full(problem.features.shape[1], self.gamma), V)
+        return Params(problem.regression(V, penalties), V, B)

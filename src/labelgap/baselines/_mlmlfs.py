@@ -12,11 +12,11 @@ from sklearn.utils._param_validation import Interval
 
 from labelgap.baselines._selector import LinearSelector, cut_graph
 from labelgap.fitting import Monitor, Trace
+from labelgap.kernels.array_namespace import array_like, array_namespace
 from labelgap.kernels.gram import weighted_gram
 from labelgap.kernels.products import (
     Features,
     linear_part,
-    prepare_features,
     transposed_times,
     with_intercept,
 )
@@ -35,11 +35,11 @@ __all__ = ["MLMLFS", "smooth_regression"]
 
 def smooth_regression(
     features: Features,
-    target: np.ndarray,
-    row_weights: np.ndarray,
-    penalties: np.ndarray,
-    roughness: np.ndarray,
-) -> np.ndarray:
+    target: Any,
+    row_weights: Any,
+    penalties: Any,
+    roughness: Any,
+) -> Any:
     """argmin over (W, b) of  sum_i g_i ||x_i W + b - y_i||^2 + tr(W'(T + diag p) W).
 
     ``roughness`` is T = alpha X' Lap X; a constant b is smooth, so that it does not enter there.
@@ -80,6 +80,8 @@ class MLMLFS(LinearSelector):
     max_iter : int
     tol : float
         Converged when the objective falls by less than ``tol`` times its size.
+    device : str, optional
+        Device of torch to fit on (``"cuda"``), with dense features; the processor by default.
     callback : callable, optional
         Called with a :class:`labelgap.fitting.Progress` after every iteration; returning True
         stops.
@@ -132,6 +134,7 @@ class MLMLFS(LinearSelector):
         "graph": ["sparse matrix", None],
         "max_iter": [Interval(Integral, 1, None, closed="left")],
         "tol": [Interval(Real, 0, None, closed="left")],
+        "device": [str, None],
         "callback": [callable, None],
     }
 
@@ -146,6 +149,7 @@ class MLMLFS(LinearSelector):
         n_features_to_select: int | float | None = None,
         max_iter: int = 200,
         tol: float = 1e-5,
+        device: str | None = None,
         callback: Callable | None = None,
     ) -> None:
         self.alpha = alpha
@@ -156,20 +160,20 @@ class MLMLFS(LinearSelector):
         self.n_features_to_select = n_features_to_select
         self.max_iter = max_iter
         self.tol = tol
+        self.device = device
         self.callback = callback
 
-    def _fit_map(
-        self, X: Any, Y: np.ndarray, rows: np.ndarray
-    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        features = prepare_features(X)
+    def _fit_map(self, X: Any, Y: np.ndarray, rows: np.ndarray) -> tuple[Any, Any, Any]:
         unknown = np.isnan(Y)
         filled = np.where(unknown, 0.0, 2 * Y - 1)
         roughness = self.alpha * _gram_along(X, self._laplacian(X, rows))
+        features, unknown, filled, roughness = self._placed(X, unknown, filled, roughness)
+        xp = array_namespace(filled)
         monitor = Monitor(self.max_iter, self.tol, self.callback)
         W = self._first(features, filled)
         while True:
             fitted = linear_part(features, W)
-            filled[unknown] = np.clip(fitted[unknown], -1, 1)
+            filled[unknown] = xp.clip(fitted[unknown], -1, 1)
             residual = fitted - filled
             smoothing = max(0.5**monitor.trace.n_iter, SMOOTHING)
             done = monitor.record(self._objective(residual, W, roughness, smoothing))
@@ -186,21 +190,21 @@ class MLMLFS(LinearSelector):
             return laplacian(heat_graph(X, self.n_neighbors))
         return laplacian(cut_graph(self.graph, rows))
 
-    def _first(self, features: Features, filled: np.ndarray) -> np.ndarray:
+    def _first(self, features: Features, filled: Any) -> Any:
         """Ridge regression with a free intercept."""
+        xp = array_namespace(filled)
         penalties = np.append(np.full(features.shape[1], self.weight), 0.0)
-        return solve_reweighted(features, filled, np.ones(len(filled)), penalties)
+        ones = xp.ones_like(filled[:, 0])
+        return solve_reweighted(features, filled, ones, array_like(xp, penalties, filled))
 
-    def _penalties(self, W: np.ndarray) -> np.ndarray:
+    def _penalties(self, W: Any) -> Any:
         """Weights of squares that touch weight ||w_f||^p at W."""
         squares = row_norms(W[:-1]) ** 2 + SMOOTHING
         return self.weight * self.p / 2 * squares ** (self.p / 2 - 1)
 
-    def _objective(
-        self, residual: np.ndarray, W: np.ndarray, roughness: np.ndarray, smoothing: float
-    ) -> float:
+    def _objective(self, residual: Any, W: Any, roughness: Any, smoothing: float) -> float:
         W = W[:-1]
-        rough = float(np.vdot(W, roughness @ W))
+        rough = float((W * (roughness @ W)).sum())
         powers = float(((row_norms(W) ** 2 + SMOOTHING) ** (self.p / 2)).sum())
         return sum_of_norms(residual, smoothing) + rough + self.weight * powers
 

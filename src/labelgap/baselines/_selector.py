@@ -12,12 +12,34 @@ from sklearn.feature_selection import SelectorMixin
 from sklearn.utils._param_validation import Interval, RealNotInt
 from sklearn.utils.validation import check_is_fitted
 
+from labelgap._extras import require
 from labelgap.estimator import LabelGapClassifier
+from labelgap.kernels.array_namespace import to_numpy
+from labelgap.kernels.products import Features, prepare_features
 from labelgap.labels import Labels
 from labelgap.yardsticks._calibration import fit_sigmoid
 from labelgap.yardsticks._label_prior import observed_frequency
 
-__all__ = ["LinearSelector", "cut_graph"]
+__all__ = ["DeviceGraph", "LinearSelector", "cut_graph"]
+
+
+class DeviceGraph:
+    """A sparse matrix on a device of torch: its products with dense columns, and its diagonal."""
+
+    def __init__(self, matrix: sparse.csr_array, device: str) -> None:
+        torch = require("torch", extra="gpu", purpose="device=")
+        entries = matrix.tocoo()
+        places = torch.asarray(np.stack(entries.coords).astype(np.int64), device=device)
+        values = torch.asarray(entries.data, device=device)
+        made = torch.sparse_coo_tensor(places, values, matrix.shape, check_invariants=True)
+        self._matrix = made.coalesce()
+        self._diagonal = torch.asarray(matrix.diagonal(), device=device)
+
+    def __matmul__(self, columns: Any) -> Any:
+        return self._matrix @ columns
+
+    def diagonal(self) -> Any:
+        return self._diagonal
 
 
 class LinearSelector(SelectorMixin, LabelGapClassifier):
@@ -26,10 +48,12 @@ class LinearSelector(SelectorMixin, LabelGapClassifier):
     A subclass writes ``_fit_map(X, Y, rows)`` for features in double precision and labels of
     shape (n_rows, n_labels) with NaN where an entry is unknown; every row and every label has an
     observed entry, and ``rows`` says which of the rows given to ``fit`` these are. It returns
-    the coefficients, their intercepts and the scores of the features.
+    the coefficients, their intercepts and the scores of the features, where they were computed:
+    a subclass with the parameter ``device`` takes them there by ``_placed``.
     """
 
     n_features_to_select: int | float | None
+    device: str | None = None
     _selection_constraints: ClassVar[dict[str, list]] = {
         "n_features_to_select": [
             None,
@@ -48,7 +72,7 @@ class LinearSelector(SelectorMixin, LabelGapClassifier):
             X = sparse.csr_array(X)
         seen = labels.n_observed(axis=0, ambiguous=True) > 0
         Y = labels.to_dense()[:, seen]
-        coef, intercept, self.scores_ = self._fit_map(X, Y, rows)
+        coef, intercept, self.scores_ = map(to_numpy, self._fit_map(X, Y, rows))
         self.coef_ = np.zeros((X.shape[1], labels.n_labels))
         self.coef_[:, seen] = coef
         self.intercept_ = observed_frequency(labels)
@@ -59,10 +83,20 @@ class LinearSelector(SelectorMixin, LabelGapClassifier):
         fitted = self._completed(X)[:, seen]
         self.slope_, self.level_ = fit_sigmoid(fitted[observed], Y[observed])
 
-    def _fit_map(
-        self, X: Any, Y: np.ndarray, rows: np.ndarray
-    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    def _fit_map(self, X: Any, Y: np.ndarray, rows: np.ndarray) -> tuple[Any, Any, Any]:
         raise NotImplementedError(f"{type(self).__name__} must implement _fit_map")
+
+    def _placed(self, X: Any, *arrays: np.ndarray) -> tuple[Features, *tuple[Any, ...]]:
+        """Features and arrays on the device, or as they are without one."""
+        if self.device is None:
+            return prepare_features(X), *arrays
+        torch = require("torch", extra="gpu", purpose="device=")
+        dense = X.toarray() if sparse.issparse(X) else X
+        rows, *others = (torch.asarray(array, device=self.device) for array in (dense, *arrays))
+        return prepare_features(rows), *others
+
+    def _placed_graph(self, matrix: sparse.csr_array) -> sparse.csr_array | DeviceGraph:
+        return matrix if self.device is None else DeviceGraph(matrix, self.device)
 
     def _get_support_mask(self) -> np.ndarray:
         check_is_fitted(self)

@@ -13,8 +13,9 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from labelgap.baselines._linear import fill_unknown
 from labelgap.baselines._selector import LinearSelector
 from labelgap.fitting import Monitor, Trace
+from labelgap.kernels.array_namespace import array_like, array_namespace, to_numpy
 from labelgap.kernels.gram import weighted_gram
-from labelgap.kernels.products import Features, prepare_features, times, transposed_times
+from labelgap.kernels.products import Features, times, transposed_times
 from labelgap.kernels.row_sparse import (
     reweight,
     row_norms,
@@ -26,20 +27,20 @@ from labelgap.kernels.row_sparse import (
 __all__ = ["SFUS", "orthonormal_basis", "subspace_step"]
 
 
-def orthonormal_basis(spanning: np.ndarray) -> np.ndarray:
+def orthonormal_basis(spanning: Any) -> Any:
     """Of the span of some columns."""
-    return np.linalg.qr(spanning)[0]
+    return array_namespace(spanning).linalg.qr(spanning)[0]
 
 
 def subspace_step(
     features: Features,
-    Y: np.ndarray,
-    W: np.ndarray,
+    Y: Any,
+    W: Any,
     alpha: float,
     beta: float,
     n_factors: int,
-    basis: Callable[[np.ndarray], np.ndarray] = orthonormal_basis,
-) -> tuple[np.ndarray, np.ndarray]:
+    basis: Callable[[Any], Any] = orthonormal_basis,
+) -> tuple[Any, Any]:
     """The best W and Q together, for loss and penalty majorised at W.
 
     With A = X'GX + alpha P and R = X'GY, the best W for a given Q solves
@@ -53,15 +54,17 @@ def subspace_step(
     W : array of shape (n_features, n_labels)
     Q : array of shape (n_features, n_factors)
     """
+    xp = array_namespace(Y)
     weights = reweight(times(features, W) - Y)
     d = features.shape[1]
     A = weighted_gram(features, weights[:, None])[0, :d, :d]
     A[np.diag_indices(d)] += alpha * reweight(W)
     R = transposed_times(features, weights[:, None] * Y)
     free = solve_positive(A, R)
-    M = A + beta * np.eye(d)
+    M = A + beta * array_like(xp, np.eye(d), A)
     F = solve_positive(M, R)
-    vectors = linalg.eigh(F.T @ free)[1][:, ::-1]
+    eigh = linalg.eigh if xp is np else xp.linalg.eigh
+    vectors = xp.flip(eigh(F.T @ free)[1], axis=1)
     Q = basis(free @ vectors[:, :n_factors])
     return solve_positive(M - beta * (Q @ Q.T), R), Q
 
@@ -92,6 +95,8 @@ class SFUS(LinearSelector):
     max_iter : int
     tol : float
         Converged when the objective falls by less than ``tol`` times its size.
+    device : str, optional
+        Device of torch to fit on (``"cuda"``), with dense features; the processor by default.
     callback : callable, optional
         Called with a :class:`labelgap.fitting.Progress` after every iteration; returning True
         stops.
@@ -139,6 +144,7 @@ class SFUS(LinearSelector):
         "unknown": [StrOptions({"negative", "mean"}), None],
         "max_iter": [Interval(Integral, 1, None, closed="left")],
         "tol": [Interval(Real, 0, None, closed="left")],
+        "device": [str, None],
         "callback": [callable, None],
     }
 
@@ -152,6 +158,7 @@ class SFUS(LinearSelector):
         n_features_to_select: int | float | None = None,
         max_iter: int = 200,
         tol: float = 1e-5,
+        device: str | None = None,
         callback: Callable | None = None,
     ) -> None:
         self.alpha = alpha
@@ -161,13 +168,11 @@ class SFUS(LinearSelector):
         self.n_features_to_select = n_features_to_select
         self.max_iter = max_iter
         self.tol = tol
+        self.device = device
         self.callback = callback
 
-    def _fit_map(
-        self, X: Any, Y: np.ndarray, rows: np.ndarray
-    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        features = prepare_features(X)
-        Y = fill_unknown(Y, self.unknown, type(self).__name__)
+    def _fit_map(self, X: Any, Y: np.ndarray, rows: np.ndarray) -> tuple[Any, Any, Any]:
+        features, Y = self._placed(X, fill_unknown(Y, self.unknown, type(self).__name__))
         n_factors = self.n_factors or max(1, Y.shape[1] // 2)
         n_factors = min(n_factors, *Y.shape[1:], features.shape[1])
         monitor = Monitor(self.max_iter, self.tol, self.callback)
@@ -177,17 +182,19 @@ class SFUS(LinearSelector):
             done = monitor.record(self._objective(times(features, W) - Y, W, Q))
             if done or monitor.trace.n_iter == self.max_iter:
                 break
-        self.basis_ = Q
+        self.basis_ = to_numpy(Q)
         self.trace_: Trace = monitor.finish()
         self.n_iter_ = self.trace_.n_iter
         return W, np.zeros(Y.shape[1]), row_norms(W)
 
-    def _first(self, features: Features, Y: np.ndarray) -> np.ndarray:
+    def _first(self, features: Features, Y: Any) -> Any:
         """Ridge regression."""
+        xp = array_namespace(Y)
         penalties = np.append(np.full(features.shape[1], self.alpha**2), np.inf)
-        return solve_reweighted(features, Y, np.ones(len(Y)), penalties)[:-1]
+        ones = xp.ones_like(Y[:, 0])
+        return solve_reweighted(features, Y, ones, array_like(xp, penalties, Y))[:-1]
 
-    def _objective(self, residual: np.ndarray, W: np.ndarray, Q: np.ndarray) -> float:
-        distance = np.square(W - Q @ (Q.T @ W)).sum()
+    def _objective(self, residual: Any, W: Any, Q: Any) -> float:
+        distance = ((W - Q @ (Q.T @ W)) ** 2).sum()
         norms = sum_of_norms(residual) + self.alpha * sum_of_norms(W)
         return norms + self.beta * float(distance)

@@ -14,6 +14,7 @@ __all__ = [
     "array_namespace",
     "check_shape",
     "cholesky",
+    "cholesky_solve",
     "empty",
     "float_array",
     "item_size",
@@ -188,6 +189,12 @@ def _solve_triangular(xp: ModuleType, triangle: Any, right_side: Any, *, upper: 
     if hasattr(xp.linalg, "solve_triangular"):
         return xp.linalg.solve_triangular(triangle, right_side, upper=upper)
     return xp.linalg.solve(triangle, right_side)
+
+
+def cholesky_solve(xp: ModuleType, L: Any, right_side: Any) -> Any:
+    """Z with L L' Z = B for a lower factor (k, k) and B (k, m), or for stacks of them."""
+    y = _solve_triangular(xp, L, right_side, upper=False)
+    return _solve_triangular(xp, xp.matrix_transpose(L), y, upper=True)
 
 
 def solve_factored(

@@ -6,14 +6,21 @@ import numpy as np
 from numba import njit, prange
 from scipy import sparse
 
+from labelgap.kernels.array_namespace import array_namespace
 from labelgap.kernels.products import Features, transposed_times
 
 
 def weighted_gram(features: Features, weights: np.ndarray) -> np.ndarray:
     """One Gram matrix per column of ``weights`` (n x k); shape (k, d + 1, d + 1).
 
-    The last row and column belong to the intercept.
+    The last row and column belong to the intercept. Features of another library than numpy are
+    dense.
     """
+    xp = array_namespace(features.rows)
+    if xp is not np:
+        X = features.rows.T
+        X = xp.concat([X, xp.ones_like(X[:1])], axis=0)
+        return xp.stack([(X * weights[:, c]) @ X.T for c in range(weights.shape[1])])
     d, k = features.shape[1], weights.shape[1]
     out = np.zeros((k, d + 1, d + 1), dtype=np.result_type(features.dtype, weights.dtype))
     X = features.rows

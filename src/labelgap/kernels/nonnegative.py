@@ -11,7 +11,8 @@ in this row only (w > 0) or take away those that are not (w < 0). With one patte
 one sweep this is the HALS step of non-negative matrix factorisation.
 
 Each coordinate is set to its minimiser, so that no step increases any q_i, whatever the signs of b
-and f.
+and f. Where many sweeps are allowed, every few of them are followed by a jump towards the minimum
+over the coordinates that are above zero, which sweeps alone approach slowly.
 """
 
 from __future__ import annotations
@@ -27,6 +28,8 @@ __all__ = ["Terms", "coordinate_sweeps"]
 _REORDER = {"reassoc", "contract"}
 # curvature below this share of Q's is what subtraction leaves of none
 _NO_CURVATURE = 1e-12
+# sweeps between two jumps: a jump costs about as much as these
+_SWEEPS_PER_JUMP = 16
 
 
 class Terms(NamedTuple):
@@ -119,7 +122,14 @@ def _sweep_matrices(Z, linear, shared, pattern, indptr, indices, weights, factor
         if w.size:
             Q = _with_terms(Q, own, w)
         slope = _slope(z, linear[i], Q)
-        _sweep_one(z, Q, slope, curvature, own[:, :0], w[:0], w[:0], n_sweeps, tol)
+        left = n_sweeps
+        while left > 0:
+            n = min(left, _SWEEPS_PER_JUMP)
+            if _sweep_one(z, Q, slope, curvature, own[:, :0], w[:0], w[:0], n, tol):
+                break
+            left -= n
+            if left:
+                _jump(z, Q, slope)
 
 
 @njit(cache=True)
@@ -187,6 +197,7 @@ def _with_terms(Q, own, weights):
 
 @njit(cache=True, fastmath=_REORDER)
 def _sweep_one(z, Q, slope, curvature, own, weights, image, n_sweeps, tol):
+    """Whether the last sweep moved no coordinate by more than ``tol`` allows."""
     k, m = z.size, weights.size
     for _ in range(n_sweeps):
         largest_move, largest = 0.0, 0.0
@@ -207,4 +218,84 @@ def _sweep_one(z, Q, slope, curvature, own, weights, image, n_sweeps, tol):
             largest_move = max(largest_move, abs(move))
             largest = max(largest, new)
         if largest_move <= tol * largest:
-            break
+            return True
+    return False
+
+
+@njit(cache=True, fastmath=_REORDER)
+def _jump(z, Q, slope):
+    """To the minimum over the coordinates above zero.
+
+    Where some of them would fall below, they become zero, if that is better than now; otherwise
+    the way is gone as far as all stay above.
+    """
+    free = np.flatnonzero(z > 0.0)
+    L = _cholesky(Q, free)
+    if L.size == 0:
+        return
+    step = np.empty(free.size)
+    for a in range(free.size):
+        total = -slope[free[a]]
+        for c in range(a):
+            total -= L[a, c] * step[c]
+        step[a] = total / L[a, a]
+    for a in range(free.size - 1, -1, -1):
+        step[a] /= L[a, a]
+        for c in range(a):
+            step[c] -= L[a, c] * step[a]
+    share, first = 1.0, -1
+    for a in range(free.size):
+        if z[free[a]] + share * step[a] < 0.0:
+            share, first = -z[free[a]] / step[a], a
+    if first >= 0 and _move_if_lower(z, Q, slope, free, np.maximum(step, -z[free])):
+        return
+    step *= share
+    if first >= 0:
+        step[first] = -z[free[first]]
+    _move(z, Q, slope, free, np.maximum(step, -z[free]))
+
+
+@njit(cache=True, fastmath=_REORDER)
+def _move_if_lower(z, Q, slope, free, step):
+    """Whether the step lowers q; if so it is taken, and all that would be negative is zero."""
+    new = slope.copy()
+    change = 0.0
+    for a in range(free.size):
+        change += step[a] * slope[free[a]]
+        for c in range(z.size):
+            new[c] += step[a] * Q[free[a], c]
+    for a in range(free.size):
+        change += step[a] * new[free[a]]
+    if change >= 0.0:
+        return False
+    for a in range(free.size):
+        z[free[a]] = max(0.0, z[free[a]] + step[a])
+    slope[:] = new
+    return True
+
+
+@njit(cache=True, fastmath=_REORDER)
+def _move(z, Q, slope, free, step):
+    for a in range(free.size):
+        z[free[a]] = max(0.0, z[free[a]] + step[a])
+        for c in range(z.size):
+            slope[c] += step[a] * Q[free[a], c]
+
+
+@njit(cache=True, fastmath=_REORDER)
+def _cholesky(Q, rows):
+    """Of the part of Q in some rows and columns; empty where that is singular."""
+    n = rows.size
+    L = np.zeros((n, n))
+    for a in range(n):
+        for b in range(a + 1):
+            total = Q[rows[a], rows[b]]
+            for c in range(b):
+                total -= L[a, c] * L[b, c]
+            if b < a:
+                L[a, b] = total / L[b, b]
+            elif total > _NO_CURVATURE * Q[rows[a], rows[a]]:
+                L[a, a] = np.sqrt(total)
+            else:
+                return np.zeros((0, 0))
+    return L

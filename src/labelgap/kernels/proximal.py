@@ -13,6 +13,8 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 from scipy import linalg
 
+from labelgap.kernels.array_namespace import array_namespace
+
 __all__ = [
     "Differentiable",
     "Place",
@@ -21,6 +23,7 @@ __all__ = [
     "SmoothFunction",
     "absolute_values",
     "backtrack",
+    "inner",
     "nonnegative_soft_threshold",
     "proximal_path",
     "soft_threshold",
@@ -31,6 +34,11 @@ __all__ = [
 _ROUNDING = 1e2 * float(np.finfo(np.float64).eps)
 
 Prox = Callable[[np.ndarray, float], tuple[np.ndarray, float]]
+
+
+def inner(a: Any, b: Any) -> float:
+    """Sum of the products of the entries, of numpy arrays or of another library's."""
+    return float(np.vdot(a, b) if isinstance(a, np.ndarray) else (a * b).sum())
 
 
 class Place(NamedTuple):
@@ -138,12 +146,12 @@ class Quadratic:
         """The place x, and the curvature along the step to it."""
         move = x - origin.x
         image = self.product(move)
-        square = float(np.vdot(move, move))
-        curvature = float(np.vdot(move, image)) / square if square else 0.0
+        square = inner(move, move)
+        curvature = inner(move, image) / square if square else 0.0
         return self._place(x, origin.gradient + image), curvature
 
     def _place(self, x: np.ndarray, gradient: np.ndarray) -> Place:
-        value = 0.5 * float(np.vdot(x, gradient - self.linear)) + self.constant
+        value = 0.5 * inner(x, gradient - self.linear) + self.constant
         return Place(x, value, gradient)
 
 
@@ -222,9 +230,9 @@ def soft_threshold(x: np.ndarray, threshold: float | np.ndarray) -> np.ndarray:
     return np.sign(x) * np.maximum(np.abs(x) - threshold, 0.0)
 
 
-def nonnegative_soft_threshold(x: np.ndarray, threshold: float | np.ndarray) -> np.ndarray:
+def nonnegative_soft_threshold(x: Any, threshold: float | np.ndarray) -> Any:
     """argmin over z >= 0 of ``threshold z + 1/2 (z - x)^2`` for every entry."""
-    return np.maximum(x - threshold, 0.0)
+    return array_namespace(x).clip(x - threshold, 0.0, None)
 
 
 def absolute_values(weight: float | np.ndarray, *, nonnegative: bool = False) -> Prox:
@@ -239,7 +247,7 @@ def absolute_values(weight: float | np.ndarray, *, nonnegative: bool = False) ->
 
     def prox(x: np.ndarray, step: float) -> tuple[np.ndarray, float]:
         z = shrink(x, step * weight)
-        return z, float((weight * np.abs(z)).sum())
+        return z, float((weight * abs(z)).sum())
 
     return prox
 

@@ -10,12 +10,16 @@ optimality by more than ``tol``: the steps and the end are those of libSVM. Most
 few of their coefficients ever move, and every step costs two rows of K: far less than the products
 with all of K that methods for all labels at once would need.
 
-numpy arrays take a loop per label, on all threads; arrays of other libraries (torch, cupy) take
-every step for all labels together, so that an accelerator has enough to do.
+numpy arrays take a loop per label, on all threads. Tensors of torch on a CUDA device do so too, in
+one kernel of triton. Without triton, and in other libraries of the array API standard, every step
+is taken for all labels together.
 """
 
 from __future__ import annotations
 
+import importlib
+from collections.abc import Callable
+from functools import partial
 from types import ModuleType
 from typing import Any, NamedTuple
 
@@ -34,8 +38,9 @@ _CHUNK = 64
 # steps after which rows that stay at a bound are set aside
 _PATIENCE = 200
 _REORDER = {"nnan", "nsz", "reassoc", "contract"}
-# steps between two looks at which labels are done
+# steps between two looks at which labels are done: taken together, or by every label alone
 _STEPS = 64
+_STEPS_ALONE = 2**16
 _DEVICE_CELLS = 2**26
 
 
@@ -332,13 +337,14 @@ def _in_step(
     n_iter = np.zeros(p * k, dtype=np.intp)
     flat = xp.reshape(stack, (p * n, n))
     share = max(1, _DEVICE_CELLS // n)
+    advance, at_once = _way(xp, flat)
     for start in range(0, p * k, share):
         going = _begin(xp, stack, sides, np.arange(start, min(start + share, p * k)), C)
         steps = 0
         while going.place.size:
-            n_steps = min(_STEPS, max_iter - steps)
+            n_steps = min(at_once, max_iter - steps)
             steps += n_steps
-            done, taken = _advance(xp, flat, going, C, tol, n_steps)
+            done, taken = advance(flat, going, C, tol, n_steps)
             n_iter[going.place] += to_numpy(taken)
             done = done if steps < max_iter else xp.ones_like(done)
             if bool(xp.any(done)):
@@ -348,6 +354,16 @@ def _in_step(
                 level[where] = _levels(xp, finished)
     shaped = xp.reshape(coefficients, (p, k, n))
     return Machines(xp.matrix_transpose(shaped), xp.reshape(level, (p, k)), n_iter.reshape(p, k))
+
+
+def _way(xp: ModuleType, flat: Any) -> tuple[Callable[..., tuple[Any, Any]], int]:
+    """How labels go on from where they are, and by how many steps at once."""
+    if getattr(flat, "is_cuda", False) and xp.__name__.endswith("torch"):
+        try:
+            return importlib.import_module("labelgap.kernels._device_steps").walk, _STEPS_ALONE
+        except ImportError:
+            pass
+    return partial(_advance, xp), _STEPS
 
 
 def _begin(xp: ModuleType, stack: Any, sides: Any, place: np.ndarray, C: float) -> _Going:

@@ -14,6 +14,7 @@ from sklearn.linear_model import LogisticRegression
 
 from labelgap.labels import Labels, State
 from labelgap.mending._completers import Completer
+from labelgap.mending._forests import ForestAndLabels, is_forest
 from labelgap.yardsticks._label_prior import observed_frequency
 from labelgap.yardsticks._per_label import ConstantLabel, known_entries, readable_by_workers
 from labelgap.yardsticks._together import (
@@ -41,6 +42,9 @@ class LabelwiseCompleter(Completer):
     where it is not: nothing known, nothing said. The model of label j is trained on the rows in
     which j is observed, so that what it says of the others was not learned from them.
 
+    Of forests: a forest of the features, with a bootstrap, and a logistic regression on its
+    log-odds and the other labels. What it learns from is said by trees that did not see the row.
+
     Parameters
     ----------
     estimator : classifier or regressor, optional
@@ -51,7 +55,8 @@ class LabelwiseCompleter(Completer):
     label_variance : float
         Of logistic regressions with the squared penalty, whose C is the prior variance of the
         coefficients: the prior variance of those of the other labels. These are log odds ratios,
-        the size of which is known beforehand, whatever C suits the features.
+        the size of which is known beforehand, whatever C suits the features. Of forests that of
+        all coefficients of the last regression.
     device : str, optional
         Device of torch for logistic regressions that are fitted together, as in
         :class:`labelgap.BinaryRelevance`.
@@ -84,12 +89,17 @@ class LabelwiseCompleter(Completer):
         if not self.label_variance > 0:
             raise ValueError(f"label_variance={self.label_variance}: give a number above 0")
         self.frequency_ = observed_frequency(labels)
-        joined = self._joined(X, labels)
+        self.models_: dict[int, Any]
         asked = np.arange(labels.n_labels) if wanted is None else np.asarray(wanted)
+        if self.is_of_forests:
+            X, codes = readable_by_workers(X), label_codes(labels, self.frequency_)
+            self.models_ = {one: self._forest(X, codes, labels, one) for one in asked.tolist()}
+            return self
+        joined = self._joined(X, labels)
         template = probabilistic(self.estimator)
         check_device(template, self.device)
         if are_fitted_together(template):
-            self.models_: dict[int, Any] = self._together(template, joined, labels, asked, start)
+            self.models_ = self._together(template, joined, labels, asked, start)
             return self
         self.models_ = {}
         for label in asked.tolist():
@@ -98,6 +108,11 @@ class LabelwiseCompleter(Completer):
         return self
 
     def columns(self, X: Any, labels: Labels) -> Iterator[np.ndarray]:
+        if self.is_of_forests:
+            X, codes = readable_by_workers(X), label_codes(labels, self.frequency_)
+            for label, model in self.models_.items():
+                yield self._said_of(model, X, without_column(codes, label))
+            return
         joined = self._joined(X, labels)
         if are_fitted_together(probabilistic(self.estimator)):
             # they were kept from using their own codes
@@ -108,6 +123,49 @@ class LabelwiseCompleter(Completer):
                 yield np.full(X.shape[0], model.probability)
             else:
                 yield chances_of(model, without_column(joined, X.shape[1] + label))
+
+    @property
+    def is_of_forests(self) -> bool:
+        """Whether :meth:`held_out_columns` can be asked for."""
+        return is_forest(self.estimator)
+
+    def held_out_columns(
+        self, X: Any, labels: Labels, wanted: np.ndarray, folds: Sequence[np.ndarray]
+    ) -> Iterator[np.ndarray]:
+        """Columns of forests in which nothing that saw a row speaks of it.
+
+        Trees speak of rows that they did not see, and ``folds`` are left out of the regressions
+        alone: one forest per label in place of one for every fold.
+        """
+        self.frequency_ = observed_frequency(labels)
+        X, codes = readable_by_workers(X), label_codes(labels, self.frequency_)
+        fold_of = np.empty(labels.n_rows, dtype=np.intp)
+        for place, rows in enumerate(folds):
+            fold_of[rows] = place
+        for label in wanted.tolist():
+            model = self._forest(X, codes, labels, label)
+            rows, _ = labels.column(label)
+            column = np.full(labels.n_rows, self.frequency_[label])
+            others = np.setdiff1d(np.arange(labels.n_rows), rows, assume_unique=True)
+            if isinstance(model, ForestAndLabels):
+                column[rows] = model.held_out_chances(fold_of[rows])
+            if others.size:
+                column[others] = self._said_of(
+                    model, X[others], without_column(codes[others], label)
+                )
+            yield column
+
+    def _forest(self, X: Any, codes: sparse.csr_array, labels: Labels, label: int) -> Any:
+        rows, values = labels.column(label)
+        if values.size == 0 or values.min() == values.max():
+            return ConstantLabel(float(self.frequency_[label]))
+        model = ForestAndLabels(self.estimator, self.label_variance)
+        return model.fit(X[rows], without_column(codes[rows], label), values.astype(np.intp))
+
+    def _said_of(self, model: Any, X: Any, codes: sparse.csr_array) -> np.ndarray:
+        if isinstance(model, ConstantLabel):
+            return np.full(X.shape[0], model.probability)
+        return model.chances(X, codes)
 
     def _together(
         self,

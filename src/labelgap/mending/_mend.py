@@ -242,6 +242,8 @@ class Mend(LabelGapClassifier):
         order = self._rng.permutation(labels.n_rows)
         n_folds = np.clip(_ROWS_FITTED // labels.n_rows, _FEWEST_FOLDS, _MOST_FOLDS)
         folds = [np.sort(part) for part in np.array_split(order, min(n_folds, labels.n_rows))]
+        if isinstance(completer, LabelwiseCompleter) and completer.is_of_forests:
+            return completer.held_out_columns(X, labels, wanted, folds)
         # a start that was learned from all rows would tell of those that are left out
         return cross_fitted(completer, X, labels, wanted, folds)
 

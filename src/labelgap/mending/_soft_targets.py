@@ -14,6 +14,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import has_fit_parameter
 
+from labelgap.mending._forests import TreesOfChances, split_by_gini
 from labelgap.yardsticks._label_prior import log_odds
 from labelgap.yardsticks._per_label import ConstantLabel, probability_of_rows, score_rows
 from labelgap.yardsticks._together import are_fitted_together, fit_together, scores_together
@@ -34,6 +35,11 @@ class SoftLabel(NamedTuple):
     weights: np.ndarray
 
     @property
+    def is_certain(self) -> bool:
+        """Whether nothing is left to chance."""
+        return bool(np.isin(self.chances, (0.0, 1.0)).all())
+
+    @property
     def is_constant(self) -> bool:
         """Whether all rows that count are certain, and of one value."""
         chances = _rounded(self.chances[self.weights > 0])
@@ -45,7 +51,7 @@ def fit_soft(estimator: Any, X: Any, label: SoftLabel) -> Any:
 
     A regressor takes them as targets. A classifier sees an uncertain row twice, as relevant with
     the weight of its chance and as irrelevant with the rest; one that takes no weights sees it as
-    often as the weights say.
+    often as the weights say. Trees and forests see it once, with its chance.
     """
     model = clone(estimator)
     weighted = has_fit_parameter(model, "sample_weight")
@@ -57,6 +63,9 @@ def fit_soft(estimator: Any, X: Any, label: SoftLabel) -> Any:
             return model.fit(part, label.chances, sample_weight=label.weights)
         copies = _repeats(label.weights)
         return model.fit(_rows(X, label.rows, copies), np.repeat(label.chances, copies))
+    if split_by_gini(model) and not label.is_certain:
+        # nodes of certain rows are not split further
+        return TreesOfChances(model).fit(X[label.rows], _rounded(label.chances), label.weights)
     rows, values, weights = _both_ways(label)
     if (weights == 1).all():
         return model.fit(X[rows], values)
