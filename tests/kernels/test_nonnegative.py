@@ -150,3 +150,17 @@ def test_no_jump_increases_any_row(seed, n_sweeps):
 
     assert (values(after) <= values(before) * (1 + 1e-12)).all()
     assert after.min() >= 0
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_no_jump_moves_what_a_row_knows_nothing_of(seed):
+    """All curvature of the last coordinate is taken away, and only rounding is left of it."""
+    rng = np.random.default_rng(seed)
+    known, hidden = rng.random((12, 4)), rng.random((9, 4))
+    known[:, 3] = 0.0
+    hidden[:, :3] *= 0.1
+    shared = (known.T @ known + hidden.T @ hidden)[None]
+    terms = Terms(sparse.csr_array(-np.ones((5, 9))), hidden)
+    start, linear = 1 + rng.random((5, 4)), (rng.normal(size=(5, 12)) + 3) @ known
+    found = coordinate_sweeps(start, linear, shared, None, terms, n_sweeps=400)
+    np.testing.assert_array_equal(found[:, 3], start[:, 3])

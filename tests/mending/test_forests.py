@@ -28,6 +28,7 @@ FORESTS = [
     RandomForestClassifier(7, min_samples_leaf=3, random_state=0),
     ExtraTreesClassifier(7, max_depth=4, bootstrap=True, max_samples=0.5, random_state=0),
     DecisionTreeClassifier(min_samples_leaf=5, min_impurity_decrease=0.01, random_state=0),
+    DecisionTreeClassifier(ccp_alpha=0.005, random_state=0),
 ]
 
 
@@ -231,3 +232,25 @@ def test_mending_with_a_forest_fits_one_per_label_to_complete_ambiguous_zeros(mo
     assert sorted(fitted) == [False, False, True, True]
     assert all(isinstance(one, TreesOfChances) for one in model.estimators_)
     assert all(type(one) is RandomForestClassifier for one in model.unmended_.values())
+
+
+def test_a_completer_of_forests_checks_its_settings():
+    X, chances = rows(60)
+    labels = Labels.from_dense(np.column_stack([chances > 0.5, chances > 0.3]).astype(float))
+    forest = RandomForestClassifier(3, random_state=0)
+    folds = np.array_split(np.arange(60), 2)
+    for settings, word in ({"device": "cuda"}, "device"), ({"label_variance": -1.0}, "label_var"):
+        completer = LabelwiseCompleter(forest, **settings)
+        with pytest.raises(ValueError, match=word):
+            completer.fit(X, labels)
+        with pytest.raises(ValueError, match=word):
+            list(completer.held_out_columns(X, labels, np.arange(2), folds))
+
+
+def test_importances_are_those_of_the_classifier():
+    X, chances = rows()
+    y = (chances > 0.5).astype(int)
+    tree = DecisionTreeClassifier(max_depth=3, random_state=0).fit(X, y)
+    ours = TreesOfChances(tree).fit(X, y.astype(float))
+    assert ours.n_features_in_ == 5
+    np.testing.assert_allclose(ours.feature_importances_, tree.feature_importances_, atol=1e-9)

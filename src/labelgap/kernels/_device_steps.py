@@ -7,8 +7,10 @@ equals included. Needs triton, which torch brings where it has CUDA; imported wh
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from typing import Any
 
+import torch
 import triton
 import triton.language as tl
 
@@ -36,13 +38,16 @@ def walk(flat: Any, going: Any, C: float, tol: float, n_steps: int) -> tuple[Any
     n_steps : int
     """
     m, n = going.b.shape
+    flat = flat.contiguous()
     done = going.base.new_zeros(m)
     taken = going.base.new_zeros(m)
     marks = (part.view(done.new_empty(0).byte().dtype) for part in (going.falls, going.rises))
     state = (going.base, going.diagonal, going.low, going.high, going.b, going.rest, *marks)
     rows = min(_ROWS, triton.next_power_of_2(n))
     settings = {"n": n, "C": C, "tol": tol, "ROWS": rows}
-    _walk[(m,)](flat, *state, done, taken, n_steps, **settings, num_warps=_WARPS)
+    # a kernel starts on the current device, whatever its tensors lie on
+    with torch.cuda.device(flat.device) if flat.is_cuda else nullcontext():
+        _walk[(m,)](flat, *state, done, taken, n_steps, **settings, num_warps=_WARPS)
     return done > 0, taken
 
 

@@ -129,7 +129,7 @@ def _sweep_matrices(Z, linear, shared, pattern, indptr, indices, weights, factor
                 break
             left -= n
             if left:
-                _jump(z, Q, slope)
+                _jump(z, Q, slope, curvature)
 
 
 @njit(cache=True)
@@ -223,13 +223,13 @@ def _sweep_one(z, Q, slope, curvature, own, weights, image, n_sweeps, tol):
 
 
 @njit(cache=True, fastmath=_REORDER)
-def _jump(z, Q, slope):
+def _jump(z, Q, slope, curvature):
     """To the minimum over the coordinates above zero.
 
     Where some of them would fall below, they become zero, if that is better than now; otherwise
     the way is gone as far as all stay above.
     """
-    free = np.flatnonzero(z > 0.0)
+    free = np.flatnonzero((z > 0.0) & (curvature > 0.0))
     L = _cholesky(Q, free)
     if L.size == 0:
         return

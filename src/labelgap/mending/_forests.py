@@ -64,12 +64,19 @@ class TreesOfChances(ClassifierMixin, BaseEstimator):
         regressor = _REGRESSORS[type(self.classifier)]()
         settings = self.classifier.get_params(deep=False)
         settings |= {"criterion": "squared_error", "oob_score": False}
-        settings["min_impurity_decrease"] /= 2
+        for name in ("min_impurity_decrease", "ccp_alpha"):
+            settings[name] /= 2
         known = regressor.get_params(deep=False)
         regressor.set_params(**{name: settings[name] for name in known if name in settings})
         self.trees_ = regressor.fit(X, chances, sample_weight=sample_weight)
         self.classes_ = np.array([0, 1])
+        self.n_features_in_ = self.trees_.n_features_in_
         return self
+
+    @property
+    def feature_importances_(self) -> np.ndarray:
+        """As of the classifier: shares of what splits lower the impurity by."""
+        return self.trees_.feature_importances_
 
     def predict_proba(self, X: Any) -> np.ndarray:
         relevant = self.trees_.predict(X)
@@ -131,6 +138,8 @@ class ForestAndLabels:
         for fold in np.unique(fold_of):
             held = fold_of == fold
             left = self.values_[~held]
+            if left.size:
+                found[held] = left.mean()
             if left.size and left.min() < left.max():
                 last = self._regression().fit(self.design_[~held], left)
                 found[held] = last.predict_proba(self.design_[held])[:, 1]

@@ -86,8 +86,7 @@ class LabelwiseCompleter(Completer):
         ``start`` are models of the wanted labels without the other labels, if there are any: fits
         that are made together begin with them.
         """
-        if not self.label_variance > 0:
-            raise ValueError(f"label_variance={self.label_variance}: give a number above 0")
+        self._check()
         self.frequency_ = observed_frequency(labels)
         self.models_: dict[int, Any]
         asked = np.arange(labels.n_labels) if wanted is None else np.asarray(wanted)
@@ -97,7 +96,6 @@ class LabelwiseCompleter(Completer):
             return self
         joined = self._joined(X, labels)
         template = probabilistic(self.estimator)
-        check_device(template, self.device)
         if are_fitted_together(template):
             self.models_ = self._together(template, joined, labels, asked, start)
             return self
@@ -106,6 +104,11 @@ class LabelwiseCompleter(Completer):
             rows, values = labels.column(label)
             self.models_[label] = self._one(joined, rows, values.astype(np.intp), label)
         return self
+
+    def _check(self) -> None:
+        if not self.label_variance > 0:
+            raise ValueError(f"label_variance={self.label_variance}: give a number above 0")
+        check_device(probabilistic(self.estimator), self.device)
 
     def columns(self, X: Any, labels: Labels) -> Iterator[np.ndarray]:
         if self.is_of_forests:
@@ -137,6 +140,7 @@ class LabelwiseCompleter(Completer):
         Trees speak of rows that they did not see, and ``folds`` are left out of the regressions
         alone: one forest per label in place of one for every fold.
         """
+        self._check()
         self.frequency_ = observed_frequency(labels)
         X, codes = readable_by_workers(X), label_codes(labels, self.frequency_)
         fold_of = np.empty(labels.n_rows, dtype=np.intp)

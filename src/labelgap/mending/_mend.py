@@ -105,7 +105,9 @@ class Mend(LabelGapClassifier):
     Attributes
     ----------
     estimators_ : list
-        The classifier of each label.
+        The classifier of each label. Of trees and forests that split by Gini's impurity, without
+        weights of classes, a mended label has one of regression trees on chances, with
+        ``predict_proba``, ``feature_importances_`` and the trees as ``trees_``.
     unmended_ : dict
         By label, the classifier that was trained without completion, of mended labels where
         predictions are hedged.

@@ -51,7 +51,8 @@ def fit_soft(estimator: Any, X: Any, label: SoftLabel) -> Any:
 
     A regressor takes them as targets. A classifier sees an uncertain row twice, as relevant with
     the weight of its chance and as irrelevant with the rest; one that takes no weights sees it as
-    often as the weights say. Trees and forests see it once, with its chance.
+    often as the weights say. Trees and forests that split by Gini's impurity see it once, with its
+    chance.
     """
     model = clone(estimator)
     weighted = has_fit_parameter(model, "sample_weight")
