@@ -243,16 +243,16 @@ def _jump(z, Q, slope, curvature):
         step[a] /= L[a, a]
         for c in range(a):
             step[c] -= L[a, c] * step[a]
-    share, first = 1.0, -1
+    if _move_if_lower(z, Q, slope, free, np.maximum(step, -z[free])):
+        return
+    share, first = 1.0, 0
     for a in range(free.size):
         if z[free[a]] + share * step[a] < 0.0:
             share, first = -z[free[a]] / step[a], a
-    if first >= 0 and _move_if_lower(z, Q, slope, free, np.maximum(step, -z[free])):
-        return
-    step *= share
-    if first >= 0:
+    if share < 1.0:
+        step *= share
         step[first] = -z[free[first]]
-    _move(z, Q, slope, free, np.maximum(step, -z[free]))
+        _move_if_lower(z, Q, slope, free, np.maximum(step, -z[free]))
 
 
 @njit(cache=True, fastmath=_REORDER)
@@ -272,14 +272,6 @@ def _move_if_lower(z, Q, slope, free, step):
         z[free[a]] = max(0.0, z[free[a]] + step[a])
     slope[:] = new
     return True
-
-
-@njit(cache=True, fastmath=_REORDER)
-def _move(z, Q, slope, free, step):
-    for a in range(free.size):
-        z[free[a]] = max(0.0, z[free[a]] + step[a])
-        for c in range(z.size):
-            slope[c] += step[a] * Q[free[a], c]
 
 
 @njit(cache=True, fastmath=_REORDER)
