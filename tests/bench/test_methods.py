@@ -81,3 +81,39 @@ def test_only_so_many_rows_are_used_to_choose(rng):
     dataset = DatasetPlan("toy", tuning_rows=30)
     try_candidates(PROTOCOLS["unknown-per-row"](), method, a_task(rng), dataset, 1, {})
     assert seen == [20, 20, 20]
+
+
+class Placed:
+    def __init__(self, scale: float = 1.0, device: str | None = None) -> None:
+        self.scale, self.device = scale, device
+
+    def get_params(self, deep: bool = True) -> dict[str, object]:
+        return vars(self)
+
+    def set_params(self, **params: object) -> Placed:
+        vars(self).update(params)
+        return self
+
+
+class Unplaced:
+    def get_params(self, deep: bool = True) -> dict[str, object]:
+        return {}
+
+
+def test_models_that_can_go_to_the_device_and_the_others_stay():
+    given = []
+
+    def search(task, n_candidates, params):
+        given.append(params)
+        return [params], [1.0]
+
+    for make, device in [(lambda task, **p: Placed(**p), "cuda:1"), (lambda task, **p: 7, None)]:
+        model = Method(make, search=search).on_device("cuda:1")
+        made = model.make(None, scale=2.0)
+        assert getattr(made, "device", None) == device
+        model.search(None, 1, {"scale": 2.0})
+        assert given.pop().get("device") == device
+    assert isinstance(Method(lambda task: Unplaced()).on_device("cuda").make(None), Unplaced)
+    plain = Method(lambda task: Placed())
+    assert plain.on_device(None) is plain
+    assert plain.on_device("cuda").search is None

@@ -223,3 +223,18 @@ def test_progress_ends_where_it_said_it_would(tmp_path):
     assert told[-1][1] == told[-1][2] > 0
     assert [one[1] for one in told] == sorted(one[1] for one in told)
     assert told[0][0] == "toy: constant on emotions, run 1"
+
+
+def test_models_on_a_device_give_the_same_rows_and_the_rows_say_so(tmp_path):
+    pytest.importorskip("torch")
+    folder = write_toy(tmp_path / "e", 'LEML = { uses = "leml", grid = { ridge = [1.0, 10.0] } }')
+    plain, there = tmp_path / "plain", tmp_path / "there"
+    run(folder, plain, "smoke", methods=["LEML", "means"])
+    run(folder, there, "smoke", methods=["LEML", "means"], device="cpu")
+    rows = {row.cell.key + row.kind: row for row in RowStore(there).rows("toy")}
+    assert {row.method for row in rows.values() if row.device == "cpu"} == {"LEML"}
+    for row in RowStore(plain).rows("toy"):
+        assert row.device == ""
+        same = rows[row.cell.key + row.kind]
+        assert same.params == row.params
+        assert same.metrics == pytest.approx(row.metrics, abs=1e-6)

@@ -16,10 +16,9 @@ from sklearn.utils._param_validation import Interval
 
 from labelgap.baselines import _glocal_steps as steps
 from labelgap.baselines._glocal_steps import Place, Problem, Weights
-from labelgap.baselines._linear import LinearScores, as_double, with_constant
+from labelgap.baselines._linear import LinearScores, as_double, placed, with_constant
 from labelgap.fitting import Monitor, Trace
-from labelgap.kernels.array_namespace import check_shape
-from labelgap.kernels.products import prepare_features
+from labelgap.kernels.array_namespace import array_like, array_namespace, check_shape, to_numpy
 from labelgap.labels import Labels
 from labelgap.yardsticks._calibration import fit_sigmoid
 
@@ -70,6 +69,9 @@ class GLOCAL(LinearScores):
     init : (V, U, Z), optional
         Start, Z of shape (n_groups, n_labels, width); by default random normal numbers, as in the
         paper. W starts at zero.
+    device : str, optional
+        A device of torch, such as "cuda", to compute on; features become dense there. By default
+        all is computed on the processor.
     callback : callable, optional
         Called with a :class:`labelgap.fitting.Progress` after every iteration; returning True
         stops.
@@ -128,6 +130,7 @@ class GLOCAL(LinearScores):
         "max_iter": _AT_LEAST_ONE,
         "tol": _NOT_NEGATIVE,
         "init": [tuple, list, None],
+        "device": [str, None],
         "callback": [callable, None],
         "random_state": ["random_state"],
     }
@@ -151,6 +154,7 @@ class GLOCAL(LinearScores):
         max_iter: int = 100,
         tol: float = 1e-4,
         init: Any = None,
+        device: str | None = None,
         callback: Callable | None = None,
         random_state: Any = None,
     ) -> None:
@@ -170,6 +174,7 @@ class GLOCAL(LinearScores):
         self.max_iter = max_iter
         self.tol = tol
         self.init = init
+        self.device = device
         self.callback = callback
         self.random_state = random_state
 
@@ -182,7 +187,7 @@ class GLOCAL(LinearScores):
         n_factors = self.n_factors or max(2, labels.n_labels // 2)
         problem, place = self._begin(X, np.where(observed, 2 * Y - 1, 0.0), observed, n_factors)
         self.weights_ = problem.weights
-        place = self._descend(problem, place)
+        place = Place(*map(to_numpy, self._descend(problem, place)))
         self.row_factors_, self.label_factors_, self.feature_map_, self.label_directions_ = place
         products = place.W @ place.U.T
         self.coef_ = products[: X.shape[1]]
@@ -196,10 +201,13 @@ class GLOCAL(LinearScores):
         rng = check_random_state(self.random_state)
         n, n_labels = signed.shape
         self.groups_ = self._grouped(X, rng)
-        features = prepare_features(with_constant(X) if self.intercept else X)
+        design = with_constant(X) if self.intercept else X
+        features, signed, observed, groups = placed(
+            self.device, design, signed, observed, self.groups_
+        )
         weights = Weights(*(getattr(self, f"lambda_{i}") for i in range(6)))
         n_groups = min(self.n_groups, n) if self.groups is None else int(self.groups_.max()) + 1
-        problem = Problem(features, signed, observed, self.groups_, n_groups, weights)
+        problem = Problem(features, signed, observed, groups, n_groups, weights)
         if self.rescale:
             problem = problem._replace(weights=steps.scaled(weights, problem, n_factors))
         problem = problem._replace(axes=steps.axes_of(problem))
@@ -207,7 +215,9 @@ class GLOCAL(LinearScores):
         shapes = {"V": (n, n_factors), "U": (n_labels, n_factors), "Z": (n_groups, n_labels, width)}
         V, U, Z = self._start(shapes, rng)
         W = np.zeros((features.shape[1], n_factors))
-        return problem, Place(V, U, W, Z / np.linalg.norm(Z, axis=-1, keepdims=True))
+        start = V, U, W, Z / np.linalg.norm(Z, axis=-1, keepdims=True)
+        xp = array_namespace(problem.signed)
+        return problem, Place(*(array_like(xp, part, problem.signed) for part in start))
 
     def _grouped(self, X: Any, rng: np.random.RandomState) -> np.ndarray:
         n = X.shape[0]

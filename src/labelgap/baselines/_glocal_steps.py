@@ -1,14 +1,18 @@
-"""The objective of GLOCAL and its steps, each the exact minimiser over one block."""
+"""The objective of GLOCAL and its steps, each the exact minimiser over one block.
+
+Arrays are numpy's, or all of them those of torch on one device.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
-from scipy import linalg, sparse
+from scipy import sparse
 
 from labelgap.baselines._linear import solve_as_one
+from labelgap.kernels.array_namespace import array_like, array_namespace, to_numpy
 from labelgap.kernels.oblique import row_sweeps
 from labelgap.kernels.products import (
     Features,
@@ -16,6 +20,7 @@ from labelgap.kernels.products import (
     times,
     transposed_times,
 )
+from labelgap.kernels.proximal import inner
 from labelgap.kernels.weighted_ridge import unpack, weighted_grams, weighted_ridge
 
 __all__ = [
@@ -58,9 +63,9 @@ class Axes(NamedTuple):
     the groups in these directions, side by side.
     """
 
-    vectors: np.ndarray
-    squares: np.ndarray
-    grams: np.ndarray
+    vectors: Any
+    squares: Any
+    grams: Any
 
 
 class Problem(NamedTuple):
@@ -70,25 +75,27 @@ class Problem(NamedTuple):
     """
 
     features: Features
-    signed: np.ndarray
-    observed: np.ndarray
-    groups: np.ndarray
+    signed: Any
+    observed: Any
+    groups: Any
     n_groups: int
     weights: Weights
     axes: Axes | None = None
 
-    def shares(self) -> np.ndarray:
+    def shares(self) -> Any:
         """Share of rows in every group."""
-        return np.bincount(self.groups, minlength=self.n_groups) / len(self.groups)
+        xp = array_namespace(self.groups)
+        counts = xp.bincount(self.groups, minlength=self.n_groups)
+        return array_like(xp, counts, self.signed) / len(self.groups)
 
 
 class Place(NamedTuple):
     """Row factors (n, k), label factors (L, k), feature map (d, k), directions (G, L, width)."""
 
-    V: np.ndarray
-    U: np.ndarray
-    W: np.ndarray
-    Z: np.ndarray
+    V: Any
+    U: Any
+    W: Any
+    Z: Any
 
 
 def scaled(weights: Weights, problem: Problem, n_factors: int) -> Weights:
@@ -110,6 +117,7 @@ def scaled(weights: Weights, problem: Problem, n_factors: int) -> Weights:
 def axes_of(problem: Problem) -> Axes | None:
     """The axes of the features; None where there are too many."""
     X, d = problem.features.rows, problem.features.shape[1]
+    xp = array_namespace(problem.signed)
     if d > _MOST_FEATURES or problem.n_groups * d**2 > _MOST_ENTRIES:
         return None
     grams = []
@@ -117,12 +125,12 @@ def axes_of(problem: Problem) -> Axes | None:
         part = X[problem.groups == g]
         gram = part.T @ part
         grams.append(gram.toarray() if sparse.issparse(gram) else gram)
-    squares, vectors = linalg.eigh(np.sum(grams, axis=0))
-    turned = np.hstack([vectors.T @ gram @ vectors for gram in grams])
-    return Axes(vectors, np.maximum(squares, 0.0), turned)
+    squares, vectors = xp.linalg.eigh(sum(grams))
+    turned = xp.concat([vectors.T @ gram @ vectors for gram in grams], axis=1)
+    return Axes(vectors, xp.clip(squares, 0.0, None), turned)
 
 
-def row_slope(problem: Problem, place: Place) -> np.ndarray:
+def row_slope(problem: Problem, place: Place) -> Any:
     """Derivative of the objective by V."""
     V, U, W, _ = place
     residual = problem.observed * (V @ U.T) - problem.signed
@@ -133,18 +141,19 @@ def row_slope(problem: Problem, place: Place) -> np.ndarray:
 
 def row_step(problem: Problem, place: Place) -> Place:
     """The best V: one small system per row, the same for all where nothing is unknown."""
-    weights = problem.weights
+    weights, U = problem.weights, place.U
+    xp = array_namespace(U)
     predicted = times(problem.features, place.W)
-    right_side = problem.signed @ place.U + weights.regression * predicted
+    right_side = problem.signed @ U + weights.regression * predicted
     ridge = weights.rows + weights.regression
-    if problem.observed.all():
-        matrix = place.U.T @ place.U + ridge * np.eye(place.U.shape[1])
-        return place._replace(V=linalg.solve(matrix, right_side.T, assume_a="pos").T)
-    observed = problem.observed.astype(np.float64)
-    return place._replace(V=weighted_ridge(observed, place.U, right_side, ridge).z)
+    if bool(problem.observed.all()):
+        matrix = U.T @ U + ridge * array_like(xp, np.eye(U.shape[1]), U)
+        return place._replace(V=xp.linalg.solve(matrix, right_side.T).T)
+    observed = array_like(xp, problem.observed, U)
+    return place._replace(V=weighted_ridge(observed, U, right_side, ridge).z)
 
 
-def label_slope(problem: Problem, place: Place) -> np.ndarray:
+def label_slope(problem: Problem, place: Place) -> Any:
     """Derivative of the objective by U."""
     moments = _moments(problem, times(problem.features, place.W))
     return _label_product(problem, place, moments, place.U) - problem.signed.T @ place.V
@@ -155,10 +164,11 @@ def label_step(problem: Problem, place: Place) -> Place:
     V, U = place.V, place.U
     moments = _moments(problem, times(problem.features, place.W))
     slope = _label_product(problem, place, moments, U) - problem.signed.T @ V
-    if U.size * U.shape[1] <= _MOST_ENTRIES:
+    if U.shape[0] * U.shape[1] ** 2 <= _MOST_ENTRIES:
         return place._replace(U=U - _solve_labels(problem, place, moments, slope))
-    diagonal = problem.observed.T.astype(np.float64) @ (V * V) + problem.weights.labels
-    diagonal += np.einsum("gkk->k", moments)  # directions have length one
+    xp = array_namespace(U)
+    diagonal = array_like(xp, problem.observed.T, V) @ (V * V) + problem.weights.labels
+    diagonal += xp.einsum("gkk->k", moments)  # directions have length one
 
     def product(move):
         return _label_product(problem, place, moments, move)
@@ -166,32 +176,30 @@ def label_step(problem: Problem, place: Place) -> Place:
     return place._replace(U=U - _solve(product, slope, diagonal))
 
 
-def _solve_labels(
-    problem: Problem, place: Place, moments: np.ndarray, slope: np.ndarray
-) -> np.ndarray:
+def _solve_labels(problem: Problem, place: Place, moments: Any, slope: Any) -> Any:
     """Conjugate gradient in coordinates in which the system of each label alone is the identity.
 
     What is left is the correlation of different labels.
     """
-    k = slope.shape[1]
-    own = unpack(weighted_grams(problem.observed.T.astype(np.float64), place.V), k)
-    own[:, range(k), range(k)] += problem.weights.labels
-    own += moments.sum(axis=0)  # directions have length one
-    roots = np.linalg.inv(np.linalg.cholesky(own))
+    xp, k = array_namespace(slope), slope.shape[1]
+    own = unpack(weighted_grams(array_like(xp, problem.observed.T, slope), place.V), k)
+    own += problem.weights.labels * array_like(xp, np.eye(k), slope)
+    own += xp.sum(moments, axis=0)  # directions have length one
+    roots = xp.linalg.inv(xp.linalg.cholesky(own))
 
     def product(move):
-        U = np.einsum("lab,la->lb", roots, move)
-        out = np.zeros_like(U)
+        U = xp.einsum("lab,la->lb", roots, move)
+        out = xp.zeros_like(U)
         for Z, B in zip(place.Z, moments, strict=True):
             out += Z @ ((Z.T @ U) @ B) - U @ B
-        return move + np.einsum("lab,lb->la", roots, out)
+        return move + xp.einsum("lab,lb->la", roots, out)
 
-    right_side = np.einsum("lab,lb->la", roots, slope)
-    move = _solve(product, right_side, np.ones_like(slope))
-    return np.einsum("lab,la->lb", roots, move)
+    right_side = xp.einsum("lab,lb->la", roots, slope)
+    move = _solve(product, right_side, xp.ones_like(slope))
+    return xp.einsum("lab,la->lb", roots, move)
 
 
-def feature_slope(problem: Problem, place: Place) -> np.ndarray:
+def feature_slope(problem: Problem, place: Place) -> Any:
     """Derivative of the objective by W."""
     ties = _ties(problem, place)
     pull = problem.weights.regression * transposed_times(problem.features, place.V)
@@ -204,7 +212,7 @@ def feature_step(problem: Problem, place: Place) -> Place:
     ties = _ties(problem, place)
     if problem.axes is not None:
         return place._replace(W=_solve_features(problem, problem.axes, place, ties))
-    own = weights.regression + np.einsum("gkk->gk", ties)[problem.groups]
+    own = weights.regression + array_namespace(ties).einsum("gkk->gk", ties)[problem.groups]
     diagonal = squared_transposed_times(features, own) + weights.features
 
     def product(move):
@@ -214,12 +222,12 @@ def feature_step(problem: Problem, place: Place) -> Place:
     return place._replace(W=place.W - _solve(product, slope, diagonal))
 
 
-def _solve_features(problem: Problem, axes: Axes, place: Place, ties: np.ndarray) -> np.ndarray:
+def _solve_features(problem: Problem, axes: Axes, place: Place, ties: Any) -> Any:
     """Conjugate gradient along axes of features and factors that make the system diagonal, but for
     what sets the ties of a group apart from their mean."""
-    weights = problem.weights
-    mean = np.tensordot(problem.shares(), ties, 1)
-    strengths, turn = np.linalg.eigh(mean)
+    weights, xp = problem.weights, array_namespace(ties)
+    mean = xp.einsum("g,gkj->kj", problem.shares(), ties)
+    strengths, turn = xp.linalg.eigh(mean)
     diagonal = axes.squares[:, None] * (weights.regression + strengths) + weights.features
     apart = turn.T @ (ties - mean) @ turn
 
@@ -235,21 +243,25 @@ def _solve_features(problem: Problem, axes: Axes, place: Place, ties: np.ndarray
     return axes.vectors @ (now - _solve(product, slope, diagonal)) @ turn.T
 
 
-def direction_slope(problem: Problem, place: Place) -> np.ndarray:
+def direction_slope(problem: Problem, place: Place) -> Any:
     """Derivative of the objective by the directions of every group, without their constraint."""
     moments = _moments(problem, times(problem.features, place.W))
     U = place.U
-    return np.stack([U @ (B @ (U.T @ Z)) for B, Z in zip(moments, place.Z, strict=True)])
+    return array_namespace(U).stack(
+        [U @ (B @ (U.T @ Z)) for B, Z in zip(moments, place.Z, strict=True)]
+    )
 
 
 def direction_step(problem: Problem, place: Place) -> Place:
-    """Better directions, row after row."""
-    Z = place.Z.copy()
-    for g, B in enumerate(_moments(problem, times(problem.features, place.W))):
+    """Better directions, row after row: on the processor, one row waits for the other."""
+    U, directions = to_numpy(place.U), to_numpy(place.Z)
+    moments = to_numpy(_moments(problem, times(problem.features, place.W)))
+    found = np.empty_like(directions)
+    for g, B in enumerate(moments):
         values, vectors = np.linalg.eigh(B)
         root = vectors * np.sqrt(np.maximum(values, 0.0))
-        Z[g] = row_sweeps(place.U @ root, Z[g], _N_SWEEPS)
-    return place._replace(Z=Z)
+        found[g] = row_sweeps(U @ root, directions[g], _N_SWEEPS)
+    return place._replace(Z=array_like(array_namespace(place.Z), found, place.Z))
 
 
 def objective(problem: Problem, place: Place) -> float:
@@ -260,34 +272,32 @@ def objective(problem: Problem, place: Place) -> float:
     value = _square(residual) + weights.regression * _square(V - predicted)
     value += weights.rows * _square(V) + weights.labels * _square(U) + weights.features * _square(W)
     if weights.local or weights.total:
-        ties = np.einsum("glw,lk->gwk", place.Z, U)
-        moments = _moments(problem, predicted)
-        value += float(np.einsum("gwk,gkj,gwj->", ties, moments, ties))
+        ties = array_namespace(U).einsum("glw,lk->gwk", place.Z, U)
+        value += inner(ties @ _moments(problem, predicted), ties)
     return 0.5 * value
 
 
-def _moments(problem: Problem, predicted: np.ndarray) -> np.ndarray:
+def _moments(problem: Problem, predicted: Any) -> Any:
     """W'X'(total share_g I + local I_g)XW of every group, of shape (G, k, k)."""
-    weights, k = problem.weights, predicted.shape[1]
+    weights = problem.weights
     total = weights.total * (predicted.T @ predicted)
-    moments = np.empty((problem.n_groups, k, k))
+    moments = []
     for g, share in enumerate(problem.shares()):
         part = predicted[problem.groups == g]
-        moments[g] = share * total + weights.local * (part.T @ part)
-    return moments
+        moments.append(share * total + weights.local * (part.T @ part))
+    return array_namespace(predicted).stack(moments)
 
 
-def _ties(problem: Problem, place: Place) -> np.ndarray:
+def _ties(problem: Problem, place: Place) -> Any:
     """What multiplies the predicted factors of a row in group g: (G, k, k)."""
-    roots = np.einsum("glw,lk->gwk", place.Z, place.U)
-    products = np.einsum("gwk,gwj->gkj", roots, roots)
-    shared = np.einsum("g,gkj->kj", problem.shares(), products)
+    xp = array_namespace(place.U)
+    roots = xp.einsum("glw,lk->gwk", place.Z, place.U)
+    products = xp.einsum("gwk,gwj->gkj", roots, roots)
+    shared = xp.einsum("g,gkj->kj", problem.shares(), products)
     return problem.weights.total * shared + problem.weights.local * products
 
 
-def _label_product(
-    problem: Problem, place: Place, moments: np.ndarray, U: np.ndarray
-) -> np.ndarray:
+def _label_product(problem: Problem, place: Place, moments: Any, U: Any) -> Any:
     V = place.V
     out = (problem.observed * (V @ U.T)).T @ V + problem.weights.labels * U
     if problem.weights.local or problem.weights.total:
@@ -296,7 +306,7 @@ def _label_product(
     return out
 
 
-def _feature_product(problem: Problem, ties: np.ndarray, W: np.ndarray) -> np.ndarray:
+def _feature_product(problem: Problem, ties: Any, W: Any) -> Any:
     predicted = times(problem.features, W)
     weighted = problem.weights.regression * predicted
     for g in range(problem.n_groups):
@@ -305,11 +315,9 @@ def _feature_product(problem: Problem, ties: np.ndarray, W: np.ndarray) -> np.nd
     return transposed_times(problem.features, weighted) + problem.weights.features * W
 
 
-def _solve(
-    product: Callable[[np.ndarray], np.ndarray], right_side: np.ndarray, diagonal: np.ndarray
-) -> np.ndarray:
+def _solve(product: Callable[[Any], Any], right_side: Any, diagonal: Any) -> Any:
     return solve_as_one(product, right_side, diagonal, n_steps=_MOST_STEPS, tol=_SOLVED)
 
 
-def _square(values: np.ndarray) -> float:
-    return float(np.vdot(values, values))
+def _square(values: Any) -> float:
+    return inner(values, values)

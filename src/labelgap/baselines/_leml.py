@@ -9,18 +9,18 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from labelgap.baselines._linear import LinearScores, solve_as_one
+from labelgap.baselines._linear import LinearScores, placed, solve_as_one
 from labelgap.fitting import Monitor, Trace
+from labelgap.kernels.array_namespace import array_like, array_namespace, to_numpy
 from labelgap.kernels.losses import LOSSES, Loss
 from labelgap.kernels.low_rank import thin_svd
 from labelgap.kernels.products import (
     Features,
-    prepare_features,
     squared_transposed_times,
     times,
     transposed_times,
 )
-from labelgap.kernels.proximal import backtrack
+from labelgap.kernels.proximal import backtrack, inner
 from labelgap.kernels.weighted_ridge import weighted_ridge
 from labelgap.yardsticks._label_prior import log_odds
 
@@ -37,8 +37,8 @@ class Problem(NamedTuple):
     """Features, labels of 0 and 1 (0 where unknown), what is observed, loss and ridge."""
 
     features: Features
-    labels: np.ndarray
-    observed: np.ndarray
+    labels: Any
+    observed: Any
     loss: Loss
     ridge: float
     intercept: bool
@@ -47,22 +47,22 @@ class Problem(NamedTuple):
 class Place(NamedTuple):
     """W (d, k), H (n_labels, k) and the intercepts b (n_labels,)."""
 
-    W: np.ndarray
-    H: np.ndarray
-    b: np.ndarray
+    W: Any
+    H: Any
+    b: Any
 
 
-def scores_at(problem: Problem, place: Place) -> np.ndarray:
+def scores_at(problem: Problem, place: Place) -> Any:
     return times(problem.features, place.W) @ place.H.T + place.b
 
 
 def objective(problem: Problem, place: Place) -> float:
     losses = problem.loss.value(scores_at(problem, place), problem.labels)
-    penalty = np.vdot(place.W, place.W) + np.vdot(place.H, place.H)
-    return float(losses[problem.observed].sum() + problem.ridge / 2 * penalty)
+    penalty = inner(place.W, place.W) + inner(place.H, place.H)
+    return float((problem.observed * losses).sum()) + problem.ridge / 2 * penalty
 
 
-def feature_slope(problem: Problem, place: Place) -> np.ndarray:
+def feature_slope(problem: Problem, place: Place) -> Any:
     """Derivative of the objective by W."""
     slopes = problem.observed * problem.loss.slope(scores_at(problem, place), problem.labels)
     return transposed_times(problem.features, slopes @ place.H) + problem.ridge * place.W
@@ -75,7 +75,7 @@ def feature_step(problem: Problem, place: Place, n_cg: int) -> Place:
     bent = problem.observed * problem.loss.curvature(scores, problem.labels)
     slope = feature_slope(problem, place)
 
-    def product(move: np.ndarray) -> np.ndarray:
+    def product(move: Any) -> Any:
         image = bent * (times(features, move) @ H.T)
         return transposed_times(features, image @ H) + ridge * move
 
@@ -86,21 +86,22 @@ def feature_step(problem: Problem, place: Place, n_cg: int) -> Place:
     def value(step: float) -> float:
         losses = problem.loss.value(scores - step * image, problem.labels)
         W = place.W - step * move
-        return float(losses[problem.observed].sum() + ridge / 2 * np.vdot(W, W))
+        return float((problem.observed * losses).sum()) + ridge / 2 * inner(W, W)
 
-    step, _ = backtrack(value, value(0.0), -float(np.vdot(move, slope)))
+    step, _ = backtrack(value, value(0.0), -inner(move, slope))
     return place._replace(W=place.W - step * move)
 
 
 def label_step(problem: Problem, place: Place) -> Place:
     """One step of Newton's method for every label, each as long as it improves the label."""
-    factors = times(problem.features, place.W)
-    both, ridge = place.H, np.full(place.H.shape[1], problem.ridge)
-    penalty = ridge
+    xp, k = array_namespace(place.H), place.H.shape[1]
+    factors, both = times(problem.features, place.W), place.H
+    ridge = penalty = array_like(xp, [problem.ridge] * k, both)
     if problem.intercept:
-        factors = np.column_stack([factors, np.ones(len(factors))])
-        both = np.column_stack([place.H, place.b])
-        ridge, penalty = np.append(ridge, _LEAST_RIDGE), np.append(ridge, 0.0)
+        factors = xp.concat([factors, xp.ones_like(factors[:, :1])], axis=1)
+        both = xp.concat([both, place.b[:, None]], axis=1)
+        ridge = array_like(xp, [problem.ridge] * k + [_LEAST_RIDGE], both)
+        penalty = array_like(xp, [problem.ridge] * k + [0.0], both)
     scores = factors @ both.T
     slope = (problem.observed * problem.loss.slope(scores, problem.labels)).T @ factors
     slope += penalty * both
@@ -112,24 +113,25 @@ def label_step(problem: Problem, place: Place) -> Place:
     return place._replace(H=both)
 
 
-def _lengths(problem, factors, both, move, slope, penalty) -> np.ndarray:
+def _lengths(problem, factors, both, move, slope, penalty) -> Any:
     """Of the step of every label: 1, or half as often as its own objective asks for."""
+    xp = array_namespace(both)
     scores, image = factors @ both.T, factors @ move.T
-    descent = np.einsum("lk,lk->l", move, slope)
+    descent = (move * slope).sum(1)
 
-    def values(steps: np.ndarray) -> np.ndarray:
+    def values(steps: Any) -> Any:
         losses = problem.loss.value(scores - steps * image, problem.labels)
         moved = both - steps[:, None] * move
-        squares = np.einsum("lk,k,lk->l", moved, penalty, moved)
-        return np.where(problem.observed, losses, 0.0).sum(axis=0) + squares / 2
+        return (problem.observed * losses).sum(0) + (moved * moved) @ penalty / 2
 
-    start, steps = values(np.zeros(len(both))), np.ones(len(both))
+    steps = xp.ones_like(descent)
+    start = values(0 * steps)
     for _ in range(_MOST_HALVINGS):
         good = values(steps) <= start - _ENOUGH * steps * descent
-        if good.all():
+        if bool(good.all()):
             return steps
-        steps = np.where(good, steps, steps / 2)
-    return np.where(good, steps, 0.0)
+        steps = xp.where(good, steps, steps / 2)
+    return good * steps
 
 
 class LEML(LinearScores):
@@ -162,6 +164,9 @@ class LEML(LinearScores):
     max_iter : int
     tol : float
         Converged when the objective falls by less than ``tol`` times its size.
+    device : str, optional
+        A device of torch, such as "cuda", to compute on; features become dense there. By default
+        all is computed on the processor.
     callback : callable, optional
         Called with a :class:`labelgap.fitting.Progress` after every iteration; returning True
         stops.
@@ -206,6 +211,7 @@ class LEML(LinearScores):
         "n_cg": [Interval(Integral, 1, None, closed="left")],
         "max_iter": [Interval(Integral, 1, None, closed="left")],
         "tol": [Interval(Real, 0, None, closed="left")],
+        "device": [str, None],
         "callback": [callable, None],
     }
 
@@ -219,6 +225,7 @@ class LEML(LinearScores):
         n_cg: int = 20,
         max_iter: int = 200,
         tol: float = 1e-5,
+        device: str | None = None,
         callback: Callable | None = None,
     ) -> None:
         self.n_factors = n_factors
@@ -228,34 +235,37 @@ class LEML(LinearScores):
         self.n_cg = n_cg
         self.max_iter = max_iter
         self.tol = tol
+        self.device = device
         self.callback = callback
 
     def _fit_map(self, X: Any, Y: np.ndarray, seen: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         observed = ~np.isnan(Y)
-        features, labels = prepare_features(X), np.where(observed, Y, 0.0)
+        features, known, there = placed(self.device, X, np.where(observed, Y, 0.0), observed)
         loss = LOSSES[self.loss]
-        problem = Problem(features, labels, observed, loss, float(self.ridge), self.intercept)
-        place = self._descend(problem, self._start(problem))
-        self.feature_map_ = place.W
-        self.label_factors_ = np.zeros((len(seen), place.H.shape[1]))
-        self.label_factors_[seen] = place.H
-        return place.W @ place.H.T, place.b
+        problem = Problem(features, known, there, loss, float(self.ridge), self.intercept)
+        W, H, b = map(to_numpy, self._descend(problem, self._start(problem)))
+        self.feature_map_ = W
+        self.label_factors_ = np.zeros((len(seen), H.shape[1]))
+        self.label_factors_[seen] = H
+        return W @ H.T, b
 
     def _start(self, problem: Problem) -> Place:
         """The best directions of the labels for a first step of W."""
-        _, n_labels = problem.labels.shape
-        d = problem.features.shape[1]
+        xp, labels = array_namespace(problem.labels), problem.labels
+        n_labels, d = labels.shape[1], problem.features.shape[1]
         n_factors = min(self.n_factors or _MOST_FACTORS, n_labels, d)
-        b = np.zeros(n_labels)
+        b = xp.zeros_like(labels[0])
         if self.intercept:
-            place = Place(np.zeros((d, 1)), np.zeros((n_labels, 1)), b)
+            nothing = xp.zeros_like(labels[:1])
+            place = Place(array_like(xp, np.zeros((d, 1)), labels), nothing.T, b)
             for _ in range(5):
                 place = label_step(problem, place)
             b = place.b
-        scores = np.broadcast_to(b, problem.labels.shape)
-        pull = problem.observed * problem.loss.slope(scores, problem.labels)
-        directions = thin_svd(transposed_times(problem.features, pull))[2][:n_factors].T
-        return Place(np.zeros((d, n_factors)), directions.copy(), b)
+        pull = problem.observed * problem.loss.slope(xp.zeros_like(labels) + b, labels)
+        # on the processor, whose singular vectors have the same signs everywhere
+        directions = thin_svd(to_numpy(transposed_times(problem.features, pull)))[2][:n_factors].T
+        W = array_like(xp, np.zeros((d, n_factors)), labels)
+        return Place(W, array_like(xp, directions.copy(), labels), b)
 
     def _descend(self, problem: Problem, place: Place) -> Place:
         monitor = Monitor(self.max_iter, self.tol, self.callback)

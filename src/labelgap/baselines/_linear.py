@@ -10,8 +10,10 @@ import numpy as np
 from scipy import sparse
 from scipy.special import expit
 
+from labelgap._extras import require
 from labelgap.estimator import LabelGapClassifier
 from labelgap.kernels.linear_solvers import conjugate_gradient
+from labelgap.kernels.products import Features, prepare_features
 from labelgap.labels import Labels, LabelWarning
 from labelgap.yardsticks._calibration import fit_sigmoid
 from labelgap.yardsticks._label_prior import observed_frequency
@@ -21,6 +23,7 @@ __all__ = [
     "as_double",
     "cosine_distances",
     "fill_unknown",
+    "placed",
     "solve_as_one",
     "with_constant",
 ]
@@ -84,18 +87,23 @@ def with_constant(X: Any) -> Any:
     return np.hstack([X, ones])
 
 
+def placed(device: str | None, X: Any, *arrays: Any) -> tuple[Features, *tuple[Any, ...]]:
+    """Features and arrays on a device of torch, where X becomes dense; as they are without one."""
+    if device is None:
+        return prepare_features(X), *arrays
+    torch = require("torch", extra="gpu", purpose="device=")
+    dense = X.toarray() if sparse.issparse(X) else X
+    rows, *others = (torch.asarray(array, device=device) for array in (dense, *arrays))
+    return prepare_features(rows), *others
+
+
 def solve_as_one(
-    product: Callable[[np.ndarray], np.ndarray],
-    right_side: np.ndarray,
-    diagonal: np.ndarray,
-    *,
-    n_steps: int,
-    tol: float,
-) -> np.ndarray:
+    product: Callable[[Any], Any], right_side: Any, diagonal: Any, *, n_steps: int, tol: float
+) -> Any:
     """The matrix x with product(x) = right_side, one system over all its entries."""
     shape = right_side.shape
 
-    def flat(x: np.ndarray) -> np.ndarray:
+    def flat(x: Any) -> Any:
         return product(x.reshape(shape)).reshape(-1, 1)
 
     columns = right_side.reshape(-1, 1), diagonal.reshape(-1, 1)

@@ -12,7 +12,7 @@ from sklearn.utils._param_validation import Interval
 from labelgap.baselines._linear import LinearScores
 from labelgap.fitting import Monitor, Trace
 from labelgap.kernels.centred import CentredFeatures
-from labelgap.kernels.proximal import nonnegative_soft_threshold, soft_threshold, spectral_norm
+from labelgap.kernels.proximal import nonnegative_soft_threshold, soft_threshold, symmetric_norm
 
 __all__ = ["LSML"]
 
@@ -28,6 +28,7 @@ class Problem(NamedTuple):
     lambda_2: float
     lambda_3: float
     lambda_4: float
+    largest_moment: float  # eigenvalue of fitted + lambda_1 moments
     symmetric: bool
 
 
@@ -58,12 +59,12 @@ def laplacian_slope(problem: Problem, W: np.ndarray) -> np.ndarray:
 
 
 def label_curvature(problem: Problem, C: np.ndarray) -> float:
-    return spectral_norm(problem.fitted + problem.lambda_1 * problem.moments) or 1.0
+    return problem.largest_moment or 1.0
 
 
 def feature_curvature(problem: Problem, C: np.ndarray) -> float:
     largest = problem.features.largest_eigenvalue
-    return largest + problem.lambda_4 * spectral_norm(two_laplacians(problem, C)) or 1.0
+    return largest + problem.lambda_4 * symmetric_norm(two_laplacians(problem, C)) or 1.0
 
 
 def objective(problem: Problem, place: Place) -> float:
@@ -200,9 +201,9 @@ class LSML(LinearScores):
         moments = Y.T @ Y
         weights = (self.lambda_1, self.lambda_2, self.lambda_3, self.lambda_4)
         fitted = moments - len(Y) * np.outer(means, means)
-        problem = Problem(
-            features, features.cross(Y), fitted, moments, *weights, symmetric=self.symmetric
-        )
+        largest = symmetric_norm(fitted + self.lambda_1 * moments)
+        statistics = (features, features.cross(Y), fitted, moments)
+        problem = Problem(*statistics, *weights, largest, self.symmetric)
         start = features.ridge(Y, self.rho)
         place = self._descend(
             problem, Place(start, np.zeros_like(moments), features.gram_times(start))

@@ -13,9 +13,10 @@ from sklearn.utils._param_validation import Interval, RealNotInt
 from sklearn.utils.validation import check_is_fitted
 
 from labelgap._extras import require
+from labelgap.baselines._linear import placed
 from labelgap.estimator import LabelGapClassifier
 from labelgap.kernels.array_namespace import to_numpy
-from labelgap.kernels.products import Features, prepare_features
+from labelgap.kernels.products import Features
 from labelgap.labels import Labels
 from labelgap.yardsticks._calibration import fit_sigmoid
 from labelgap.yardsticks._label_prior import observed_frequency
@@ -88,12 +89,7 @@ class LinearSelector(SelectorMixin, LabelGapClassifier):
 
     def _placed(self, X: Any, *arrays: np.ndarray) -> tuple[Features, *tuple[Any, ...]]:
         """Features and arrays on the device, or as they are without one."""
-        if self.device is None:
-            return prepare_features(X), *arrays
-        torch = require("torch", extra="gpu", purpose="device=")
-        dense = X.toarray() if sparse.issparse(X) else X
-        rows, *others = (torch.asarray(array, device=self.device) for array in (dense, *arrays))
-        return prepare_features(rows), *others
+        return placed(self.device, X, *arrays)
 
     def _placed_graph(self, matrix: sparse.csr_array) -> sparse.csr_array | DeviceGraph:
         return matrix if self.device is None else DeviceGraph(matrix, self.device)

@@ -35,7 +35,8 @@ class TimeLimitError(Exception):
 class Job:
     """A cell to measure, or settings to choose; whatever a worker needs to do it.
 
-    ``params`` are the settings that were chosen for the cell.
+    ``params`` are the settings that were chosen for the cell; ``device`` is where models that can
+    are fitted.
     """
 
     experiment: Experiment
@@ -45,6 +46,7 @@ class Job:
     seconds: float
     threads: int = 1
     params: dict[str, Any] = field(default_factory=dict)
+    device: str | None = None
 
 
 @dataclass(frozen=True)
@@ -94,16 +96,18 @@ def _chosen(job: Job) -> dict[str, Any]:
     experiment, cell = job.experiment, job.cell
     plan = experiment.method(cell.method)
     task = _drawn(experiment, cell.dataset, cell.setting, cell.run)
+    method = find_method(plan, METHODS).on_device(job.device)
     candidates, scores = try_candidates(
         protocol_of(experiment),
-        find_method(plan, METHODS),
+        method,
         task,
         experiment.dataset(cell.dataset),
         experiment.n_candidates(cell.dataset, job.budget),
         plan.params,
     )
     params = best_of(candidates, scores)
-    return {"params": params, "candidates": candidates, "scores": scores}
+    device = _device_of(method.make(task, **plan.params, **params))
+    return {"params": params, "candidates": candidates, "scores": scores, "device": device}
 
 
 def _measured(job: Job) -> dict[str, Any]:
@@ -112,7 +116,7 @@ def _measured(job: Job) -> dict[str, Any]:
     setting = {name: cell.setting[name] for name in protocol.keys if name in cell.setting}
     params = {**job.params, **plan.params, **method_params(protocol, cell.setting)}
     task = _drawn(experiment, cell.dataset, setting, cell.run)
-    model = find_method(plan, METHODS).make(task, **params)
+    model = find_method(plan, METHODS).on_device(job.device).make(task, **params)
     start, busy = time.perf_counter(), time.process_time()
     model = protocol.fit(model, task)
     fitted, fit_cpu_seconds = time.perf_counter(), time.process_time() - busy
@@ -122,7 +126,11 @@ def _measured(job: Job) -> dict[str, Any]:
         "fit_cpu_seconds": fit_cpu_seconds,
         "predict_seconds": time.perf_counter() - fitted,
     }
-    return {"params": params, **defined(found), **seconds}
+    return {"params": params, "device": _device_of(model), **defined(found), **seconds}
+
+
+def _device_of(model: Any) -> str:
+    return getattr(model, "device", None) or ""
 
 
 def defined(found: Judgement) -> dict[str, Any]:

@@ -73,6 +73,8 @@ class Row:
         ``"labelgap bench"``, or the script that measured the row.
     commit, versions, cpu, blas, threads, python
         The code and the machine.
+    device : str
+        Where the model was fitted if not on the processor, as torch names it.
     """
 
     experiment: str
@@ -101,6 +103,7 @@ class Row:
     blas: str = ""
     threads: int | None = None
     python: str = ""
+    device: str = ""
 
     @property
     def cell(self) -> Cell:

@@ -57,6 +57,7 @@ def run_experiments(
     threads: int = 1,
     seconds: float | None = None,
     retry: bool = False,
+    device: str | None = None,
     progress: Progress | None = None,
 ) -> Summary:
     """Measure the cells of experiments that have no row yet.
@@ -82,13 +83,18 @@ def run_experiments(
         The limit of a cell or a choice of settings, instead of the budget's.
     retry : bool
         Whether cells that failed, timed out or ran out of memory are measured again.
+    device : str, optional
+        A device of torch, such as "cuda", for models that have the parameter ``device``; the others
+        run on the processor.
     progress : callable, optional
 
     Returns
     -------
     Summary
     """
-    schedule = Schedule(experiments, store, budget, retry=retry, threads=threads, seconds=seconds)
+    schedule = Schedule(
+        experiments, store, budget, retry=retry, threads=threads, seconds=seconds, device=device
+    )
     cells = list(_wanted((experiments[name] for name in names), budget, datasets, methods))
     steps = schedule.steps(cells)
     run = _Run(schedule, store, steps, progress)

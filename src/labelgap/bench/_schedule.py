@@ -41,6 +41,8 @@ class Schedule:
     threads : int
     seconds : float, optional
         The limit of a job, instead of the budget's.
+    device : str, optional
+        Where models that can are fitted, as torch names it.
     """
 
     def __init__(
@@ -52,9 +54,10 @@ class Schedule:
         retry: bool = False,
         threads: int = 1,
         seconds: float | None = None,
+        device: str | None = None,
     ) -> None:
         self.experiments, self.store, self.budget = experiments, store, budget
-        self.retry, self.threads, self.seconds = retry, threads, seconds
+        self.retry, self.threads, self.seconds, self.device = retry, threads, seconds, device
         self._rows: dict[str, Row] = {}
         self._read: set[str] = set()
 
@@ -146,7 +149,7 @@ class Schedule:
 
     def _job(self, experiment: Experiment, cell: Cell, kind: Kind) -> Job:
         limit = self.seconds or experiment.budgets[self.budget].seconds
-        return Job(experiment, cell, kind, self.budget, limit, self.threads)
+        return Job(experiment, cell, kind, self.budget, limit, self.threads, device=self.device)
 
 
 def tuning_setting(experiment: Experiment, setting: dict[str, Any]) -> dict[str, Any]:

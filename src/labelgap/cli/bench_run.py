@@ -54,6 +54,12 @@ def run(
         float | None,
         typer.Option(min=0, help="Limit of one measurement, instead of the budget's."),
     ] = None,
+    device: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME", help='Where models that can are fitted: "cuda", as torch names it.'
+        ),
+    ] = None,
     retry: Annotated[
         bool, typer.Option("--retry", help="Measure again what failed or took too long.")
     ] = False,
@@ -91,6 +97,7 @@ def run(
             threads=threads,
             seconds=seconds,
             retry=retry,
+            device=device,
             progress=progress,
         )
     _tell(terminal, summary, [known[name] for name in chosen], budget, rows)

@@ -28,6 +28,7 @@ __all__ = [
     "proximal_path",
     "soft_threshold",
     "spectral_norm",
+    "symmetric_norm",
     "symmetric_sylvester",
 ]
 
@@ -255,6 +256,11 @@ def absolute_values(weight: float | np.ndarray, *, nonnegative: bool = False) ->
 def spectral_norm(matrix: np.ndarray) -> float:
     """The largest singular value; 0 for a matrix without entries."""
     return float(np.linalg.norm(matrix, 2)) if matrix.size else 0.0
+
+
+def symmetric_norm(matrix: np.ndarray) -> float:
+    """The largest singular value of a symmetric matrix, which is the largest |eigenvalue|."""
+    return float(np.abs(np.linalg.eigvalsh(matrix)).max(initial=0.0))
 
 
 def symmetric_sylvester(A: np.ndarray, B: np.ndarray, right_side: np.ndarray) -> np.ndarray:

@@ -42,6 +42,23 @@ class Method:
     def tuned(self) -> bool:
         return bool(self.grid) or self.search is not None
 
+    def on_device(self, device: str | None) -> Method:
+        """The method with models that compute on a device, where they have the parameter."""
+        if device is None:
+            return self
+        make, search = self.make, self.search
+
+        def made(task: Task, **params: Any) -> Any:
+            model = make(task, **params)
+            return model.set_params(device=device) if _has_device(model) else model
+
+        def searched(task: Task, n_candidates: int, params: Params) -> Tried:
+            assert search is not None
+            there = {"device": device} if _has_device(make(task, **params)) else {}
+            return search(task, n_candidates, {**params, **there})
+
+        return replace(self, make=made, search=None if search is None else searched)
+
     def candidates(self, task: Task, n_candidates: int) -> list[Params]:
         """At most so many settings, the same ones each time."""
         grid = self.grid(task, n_candidates) if callable(self.grid) else self.grid
@@ -52,6 +69,10 @@ class Method:
             order = check_random_state(0).permutation(len(every))[:n_candidates]
             every = [every[position] for position in sorted(order)]
         return every
+
+
+def _has_device(model: Any) -> bool:
+    return hasattr(model, "get_params") and "device" in model.get_params(deep=False)
 
 
 def find_method(plan: MethodPlan, registered: Mapping[str, Method]) -> Method:

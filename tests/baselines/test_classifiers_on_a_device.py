@@ -1,0 +1,51 @@
+"""Baselines fitted with tensors are those fitted with numpy arrays."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+from labelgap.baselines import GLOCAL, LEML
+
+CLASSIFIERS = [
+    LEML(2, ridge=0.5, max_iter=8, tol=0.0),
+    LEML(2, loss="logistic", intercept=False, max_iter=8, tol=0.0),
+    LEML(2, loss="squared_hinge", max_iter=8, tol=0.0),
+    GLOCAL(3, 2, start_iter=2, max_iter=6, tol=0.0, random_state=0),
+    GLOCAL(2, 1, width=3, intercept=False, start_iter=1, max_iter=6, tol=0.0, random_state=0),
+]
+
+
+def problem(rng, n, d, gaps):
+    X = rng.normal(size=(n, d)) * (rng.random((n, d)) < 0.5)
+    Y = (X[:, :4] + 0.5 * rng.normal(size=(n, 4)) > 0.2).astype(float)
+    Y[1:][rng.random((n - 1, 4)) < gaps] = np.nan
+    return X, Y
+
+
+@pytest.mark.parametrize("classifier", CLASSIFIERS, ids=str)
+@pytest.mark.parametrize(("n", "d", "gaps"), [(60, 12, 0.0), (60, 12, 0.3), (30, 45, 0.3)])
+def test_same_coefficients_and_objectives(classifier, n, d, gaps):
+    pytest.importorskip("torch")
+    X, Y = problem(np.random.default_rng(n), n, d, gaps)
+    plain = classifier.fit(X, Y)
+    expected, trace = plain.coef_, plain.trace_.objective
+    for features in (X, sparse.csr_array(X)):
+        found = type(classifier)(**(classifier.get_params() | {"device": "cpu"})).fit(features, Y)
+        np.testing.assert_allclose(found.trace_.objective, trace, rtol=1e-7)
+        np.testing.assert_allclose(found.coef_, expected, atol=1e-6)
+        np.testing.assert_allclose(found.intercept_, plain.intercept_, atol=1e-6)
+        np.testing.assert_allclose(found.predict_proba(features), plain.predict_proba(X), atol=1e-6)
+        fitted = (found.coef_, found.intercept_, found.label_factors_, found.feature_map_)
+        assert all(isinstance(part, np.ndarray) for part in fitted)
+
+
+def test_steps_by_products_do_not_need_axes(monkeypatch):
+    """With so many features, or labels and factors, that their matrices are not made."""
+    pytest.importorskip("torch")
+    X, Y = problem(np.random.default_rng(7), 40, 6, 0.3)
+    model = GLOCAL(2, 2, start_iter=2, max_iter=4, tol=0.0, random_state=0).fit(X, Y)
+    monkeypatch.setattr("labelgap.baselines._glocal_steps._MOST_ENTRIES", 0)
+    found = GLOCAL(**(model.get_params() | {"device": "cpu"})).fit(X, Y)
+    np.testing.assert_allclose(found.trace_.objective, model.trace_.objective, rtol=1e-6)
