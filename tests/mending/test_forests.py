@@ -185,6 +185,8 @@ def test_sparse_rows_with_long_indices():
     dense, wide = (next(completer.held_out_columns(one, labels, first, FOLDS)) for one in (X, long))
     np.testing.assert_allclose(dense, wide)
     assert next(completer.fit(long, labels, first).columns(long, labels)).shape == (400,)
+    mended = Mend(RandomForestClassifier(5, random_state=0), random_state=0).fit(long, labels)
+    np.testing.assert_allclose(mended.predict_proba(long), mended.predict_proba(X))
 
 
 def test_labels_of_one_value_are_constant():

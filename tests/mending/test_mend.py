@@ -296,6 +296,19 @@ def test_ambiguous_zeros_are_hedged():
     assert np.abs(chosen - alone).max() > 1e-3
 
 
+def test_forests_are_hedged():
+    X, Y = generate(300)
+    seen = with_gaps(Y, 0.5)
+    forest = RandomForestClassifier(10, random_state=0)
+    chosen, hedged, alone = (
+        Mend(forest, hedge=hedge, random_state=0).fit(X, seen) for hedge in ("auto", True, False)
+    )
+    assert hedged.unmended_
+    assert not alone.unmended_
+    np.testing.assert_allclose(chosen.predict_proba(X), hedged.predict_proba(X))
+    assert np.abs(chosen.predict_proba(X) - alone.predict_proba(X)).max() > 1e-3
+
+
 @pytest.mark.parametrize("container", [Labels.from_dense, sparse.csr_array])
 def test_what_zeros_mean_is_heard_of_any_container(container):
     X, Y = generate(300)

@@ -25,6 +25,7 @@ from labelgap.mending._filling import (
     told_on,
     with_gaps,
 )
+from labelgap.mending._forests import is_forest
 from labelgap.mending._labelwise import LabelwiseCompleter
 from labelgap.mending._recording import recording_rate, relevance_log_odds
 from labelgap.mending._soft_targets import (
@@ -77,9 +78,10 @@ class Mend(LabelGapClassifier):
     hedge : bool or "auto"
         Whether mended labels are predicted by the mean of two probabilities (of two margins, or
         two predictions of a regressor), of what was learned with completion and without; otherwise
-        by the former alone. "auto" does so where zeros are ambiguous: how many of them are wrong
-        is then an assumption that nothing checks. They are then also completed with a rate halfway
-        between c and 1, and predictions corrected for that.
+        by the former alone. "auto" does so for forests, of which one is too timid and the other too
+        bold, and where zeros are ambiguous: how many of them are wrong is then an assumption that
+        nothing checks. They are then also completed with a rate halfway between c and 1, and
+        predictions corrected for that.
     recorded : float or "estimate"
         Of ambiguous zeros: c. A number is taken as known, and all labels are completed; trials then
         choose among completers only. The estimate is the
@@ -380,6 +382,7 @@ class Mend(LabelGapClassifier):
     # -- prediction ---------------------------------------------------------------------------
 
     def _decision_function(self, X: Any) -> np.ndarray:
+        X = readable_by_workers(X)
         scores = all_scores(self.estimators_, X)
         both = np.array(list(self.unmended_), dtype=np.intp)
         before = all_scores(list(self.unmended_.values()), X)
@@ -426,7 +429,9 @@ class Mend(LabelGapClassifier):
         return list(self.completer)
 
     def _is_hedged(self, labels: Labels) -> bool:
-        return labels.ambiguous if self.hedge == "auto" else bool(self.hedge)
+        if self.hedge == "auto":
+            return labels.ambiguous or is_forest(self._template())
+        return bool(self.hedge)
 
     def _cautious(self, labels: Labels, rate: float) -> float:
         """The rate that zeros are completed with; hedged, fewer are relevant than the rate says."""
