@@ -62,7 +62,7 @@ def facts(row: Measured) -> dict[str, Any]:
     processors = f"{row['cpus']} processors"
     cpu = f"{row['accelerator']}, {processors}" if "accelerator" in row else processors
     found = {"commit": row["commit"], "versions": row["versions"], "python": row["python"]}
-    return {**found, "cpu": cpu}
+    return {**found, "cpu": cpu, "device": row.get("device") or ""}
 
 
 def result(

@@ -74,6 +74,15 @@ def test_slopes_and_steps(rng, loss):
     np.testing.assert_allclose(approx_fprime(both, value_of_labels, 1e-7), 0, atol=1e-4)
 
 
+def test_labels_that_are_all_observed_share_one_system(rng, monkeypatch):
+    X, Y = labelled(rng, gaps=0.0)
+    model = LEML(3, ridge=0.7, max_iter=10, tol=0.0).fit(X, Y)
+    monkeypatch.setattr(type(LOSSES["squared"]), "is_quadratic", False)
+    one_by_one = LEML(3, ridge=0.7, max_iter=10, tol=0.0).fit(X, Y)
+    np.testing.assert_allclose(model.coef_, one_by_one.coef_, atol=1e-8)
+    np.testing.assert_allclose(model.trace_.objective, one_by_one.trace_.objective, rtol=1e-10)
+
+
 def test_squared_loss_with_all_factors_is_maxide(rng):
     """The least (||W||^2 + ||H||^2)/2 with a given product is its nuclear norm."""
     X, Y = labelled(rng)

@@ -185,3 +185,19 @@ def test_an_empty_folder_makes_a_page_too(tmp_path):
     view = ledger_view(ledger)
     outline(ledger_page(view, COMMAND, "0.1.0"))
     assert "1,626 were not measured yet" in ledger_markdown(view, COMMAND)["index.md"]
+
+
+def test_seconds_are_those_of_processors(tmp_path):
+    table = experiment_of("GMFS", "2", runs=1)
+    rows = [
+        replace(row, device="cuda") if row.method == "MIFS" else row
+        for row in rows_of(table)
+        if row.method in ("GMFS", "MIFS")
+    ]
+    ledger = build_ledger([table], stored(tmp_path / "rows", rows), load_papers())
+    costs = next(one.costs for one in ledger_view(ledger).papers if one.costs)
+    assert [one.title.split(" against")[0] for one in costs] == [
+        "Seconds to fit",
+        "Peak memory (GB)",
+    ]
+    assert all("GMFS" in one.description and "MIFS" not in one.description for one in costs)

@@ -43,6 +43,11 @@ class Problem(NamedTuple):
     ridge: float
     intercept: bool
 
+    @property
+    def is_least_squares(self) -> bool:
+        """Whether every entry has the curvature 1, so that labels need no system of their own."""
+        return self.loss.is_quadratic and bool(self.observed.all())
+
 
 class Place(NamedTuple):
     """W (d, k), H (n_labels, k) and the intercepts b (n_labels,)."""
@@ -68,18 +73,27 @@ def feature_slope(problem: Problem, place: Place) -> Any:
     return transposed_times(problem.features, slopes @ place.H) + problem.ridge * place.W
 
 
+def _bend(problem: Problem, scores: Any, H: Any) -> tuple[Callable[[Any], Any], Any]:
+    """What the curvature of the losses makes of row factors (n, k), and its diagonal."""
+    if problem.is_least_squares:
+        gram = H.T @ H
+        every_row = array_namespace(scores).ones_like(scores[:, :1])
+        return lambda image: image @ gram, every_row * (H * H).sum(0)
+    bent = problem.observed * problem.loss.curvature(scores, problem.labels)
+    return lambda image: (bent * (image @ H.T)) @ H, bent @ (H * H)
+
+
 def feature_step(problem: Problem, place: Place, n_cg: int) -> Place:
     """W moved along a direction of Newton's method, found by conjugate gradient."""
     features, H, ridge = problem.features, place.H, problem.ridge
     scores = scores_at(problem, place)
-    bent = problem.observed * problem.loss.curvature(scores, problem.labels)
     slope = feature_slope(problem, place)
+    pulled, curvatures = _bend(problem, scores, H)
 
     def product(move: Any) -> Any:
-        image = bent * (times(features, move) @ H.T)
-        return transposed_times(features, image @ H) + ridge * move
+        return transposed_times(features, pulled(times(features, move))) + ridge * move
 
-    diagonal = squared_transposed_times(features, bent @ (H * H)) + ridge
+    diagonal = squared_transposed_times(features, curvatures) + ridge
     move = solve_as_one(product, slope, diagonal, n_steps=n_cg, tol=1e-10)
     image = times(features, move) @ H.T
 
@@ -105,8 +119,12 @@ def label_step(problem: Problem, place: Place) -> Place:
     scores = factors @ both.T
     slope = (problem.observed * problem.loss.slope(scores, problem.labels)).T @ factors
     slope += penalty * both
-    bent = problem.observed * problem.loss.curvature(scores, problem.labels)
-    move = weighted_ridge(bent.T, factors, slope, ridge).z
+    if problem.is_least_squares:
+        gram = factors.T @ factors + ridge * array_like(xp, np.eye(len(ridge)), factors)
+        move = xp.linalg.solve(gram, slope.T).T
+    else:
+        bent = problem.observed * problem.loss.curvature(scores, problem.labels)
+        move = weighted_ridge(bent.T, factors, slope, ridge).z
     both = both - _lengths(problem, factors, both, move, slope, penalty)[:, None] * move
     if problem.intercept:
         return place._replace(H=both[:, :-1], b=both[:, -1])

@@ -16,7 +16,12 @@ __all__ = ["LOSSES", "Logistic", "Loss", "SquaredError", "SquaredHinge"]
 
 
 class Loss(Protocol):
-    """Three functions of scores s and labels y of 0 and 1, entry by entry."""
+    """Three functions of scores s and labels y of 0 and 1, entry by entry.
+
+    ``is_quadratic`` says whether the curvature is 1 everywhere.
+    """
+
+    is_quadratic: bool
 
     def value(self, scores: Any, labels: Any) -> Any: ...
 
@@ -27,6 +32,8 @@ class Loss(Protocol):
 
 class SquaredError:
     """(s - y)^2 / 2."""
+
+    is_quadratic = True
 
     def value(self, scores: Any, labels: Any) -> Any:
         return 0.5 * (scores - labels) ** 2
@@ -41,6 +48,8 @@ class SquaredError:
 class Logistic:
     """log(1 + exp(s)) - y s."""
 
+    is_quadratic = False
+
     def value(self, scores: Any, labels: Any) -> Any:
         xp = array_namespace(scores)
         return xp.logaddexp(xp.zeros_like(scores), scores) - labels * scores
@@ -54,6 +63,8 @@ class Logistic:
 
 class SquaredHinge:
     """max(0, 1 - (2y - 1) s)^2 / 2; its curvature jumps where the margin is 1."""
+
+    is_quadratic = False
 
     def value(self, scores: Any, labels: Any) -> Any:
         return 0.5 * self._short(scores, labels) ** 2

@@ -235,12 +235,12 @@ def _costs(ledger: Ledger, paper: Paper) -> list[Picture]:
             for row in results.rows:
                 value = value_of(row, metric)
                 known = plans[row.method].published or plans[row.method].yardstick
-                if known and row.status is Status.MEASURED and value > 0:
+                if known and row.status is Status.MEASURED and not row.device and value > 0:
                     values[row.method][row.dataset].append(value)
         points = _sized(values)
         if len({name for places in points.values() for name in places}) > 1:
             name = f"{paper.slug}-{metric.replace('_', '-')}"
-            title = f"{words.capitalize()} against the size of the set"
+            title = f"{sentence(words)[:-1]} against the size of the set, on a processor"
             found.append(cost_picture(name, title, words, points))
     return found
 
