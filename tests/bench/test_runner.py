@@ -238,3 +238,12 @@ def test_models_on_a_device_give_the_same_rows_and_the_rows_say_so(tmp_path):
         same = rows[row.cell.key + row.kind]
         assert same.params == row.params
         assert same.metrics == pytest.approx(row.metrics, abs=1e-6)
+
+
+@pytest.mark.parametrize("device", ["nowhere", "cuda:99"])
+def test_a_device_that_is_not_there_stops_the_run_before_it_begins(tmp_path, device):
+    pytest.importorskip("torch")
+    folder, rows = write_toy(tmp_path / "e"), tmp_path / "rows"
+    with pytest.raises(ValueError, match=f"device='{device}' cannot be used here"):
+        run(folder, rows, "smoke", device=device)
+    assert not list(rows.glob("*"))

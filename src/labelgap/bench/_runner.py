@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 
 from joblib.externals.loky import ProcessPoolExecutor
 
+from labelgap._extras import require
 from labelgap.bench._experiment import Cell, Experiment
 from labelgap.bench._measure import Done, Job, do, row_of
 from labelgap.bench._progress import Expected
@@ -92,6 +93,7 @@ def run_experiments(
     -------
     Summary
     """
+    _check_device(device)
     schedule = Schedule(
         experiments, store, budget, retry=retry, threads=threads, seconds=seconds, device=device
     )
@@ -108,6 +110,20 @@ def run_experiments(
     with pool:
         run.through(pool)
     return run.summary
+
+
+def _check_device(device: str | None) -> None:
+    """Before a row is written that says nothing but that there is no such device."""
+    if device is None:
+        return
+    torch = require("torch", extra="gpu", purpose=f"device={device!r}")
+    try:
+        torch.empty(0, device=device)
+    except (RuntimeError, AssertionError) as error:
+        reason = str(error).splitlines()[0]
+        raise ValueError(
+            f"device={device!r} cannot be used here ({reason}): name one that torch has, or none"
+        ) from error
 
 
 def record_gaps(experiment: Experiment, store: RowStore) -> None:
