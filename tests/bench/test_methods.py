@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import warnings
+
 import numpy as np
 import pytest
 
@@ -114,6 +116,20 @@ def test_models_that_can_go_to_the_device_and_the_others_stay():
         model.search(None, 1, {"scale": 2.0})
         assert given.pop().get("device") == device
     assert isinstance(Method(lambda task: Unplaced()).on_device("cuda").make(None), Unplaced)
-    plain = Method(lambda task: Placed())
+    plain = Method(lambda task, **p: Placed(**p))
     assert plain.on_device(None) is plain
     assert plain.on_device("cuda").search is None
+
+
+@pytest.mark.parametrize("name", ["kernel-ridge", "rmfl", "leml", "glocal", "logistic-per-label"])
+def test_models_are_fitted_there_unless_their_settings_forbid(rng, name):
+    pytest.importorskip("torch")
+    task = a_task(rng)
+    model = METHODS[name].on_device("cpu").make(task)
+    stays = name in ("kernel-ridge", "logistic-per-label")
+    assert model.device == (None if stays else "cpu")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        plain = METHODS[name].make(task).fit(task.X, task.Y)
+        model.fit(task.X, task.Y)
+    np.testing.assert_allclose(model.predict_proba(task.X), plain.predict_proba(task.X), atol=1e-4)

@@ -126,7 +126,7 @@ METHODS: dict[str, Method] = {
     "bmlpl-default": Method(lambda task, **params: BMLPL(**{"random_state": 0, **params})),
     "bmlpl-em": Method(_bmlpl),
     "bmlpl-gibbs": Method(_bmlpl_gibbs),
-    "logistic-per-label": Method(_classifiers),
+    "logistic-per-label": Method(_classifiers, stays=lambda model: True),
     "cplst": Method(
         _of_rank(CPLST, unknown="negative"), {"factors": _SHARES, "alpha": (1.0, 10.0, 100.0)}
     ),

@@ -32,32 +32,39 @@ class Method:
     search : callable, optional
         ``search(task, n_candidates, params)`` tries settings by itself and returns them with their
         scores on observed training labels: for methods whose candidates share work.
+    stays : callable, optional
+        Whether a model that has the parameter ``device`` cannot use it with its other settings.
     """
 
     make: Callable[..., Any]
     grid: Mapping[str, Sequence[Any]] | Sequence[Params] | Callable[[Task, int], Any] = ()
     search: Callable[[Task, int, Params], Tried] | None = None
+    stays: Callable[[Any], bool] | None = None
 
     @property
     def tuned(self) -> bool:
         return bool(self.grid) or self.search is not None
 
     def on_device(self, device: str | None) -> Method:
-        """The method with models that compute on a device, where they have the parameter."""
+        """The method with models that compute on a device, where they can."""
         if device is None:
             return self
         make, search = self.make, self.search
 
         def made(task: Task, **params: Any) -> Any:
             model = make(task, **params)
-            return model.set_params(device=device) if _has_device(model) else model
+            return model.set_params(device=device) if self._can_move(model) else model
 
         def searched(task: Task, n_candidates: int, params: Params) -> Tried:
             assert search is not None
-            there = {"device": device} if _has_device(make(task, **params)) else {}
+            there = {"device": device} if self._can_move(make(task, **params)) else {}
             return search(task, n_candidates, {**params, **there})
 
         return replace(self, make=made, search=None if search is None else searched)
+
+    def _can_move(self, model: Any) -> bool:
+        has_device = hasattr(model, "get_params") and "device" in model.get_params(deep=False)
+        return has_device and not (self.stays is not None and self.stays(model))
 
     def candidates(self, task: Task, n_candidates: int) -> list[Params]:
         """At most so many settings, the same ones each time."""
@@ -69,10 +76,6 @@ class Method:
             order = check_random_state(0).permutation(len(every))[:n_candidates]
             every = [every[position] for position in sorted(order)]
         return every
-
-
-def _has_device(model: Any) -> bool:
-    return hasattr(model, "get_params") and "device" in model.get_params(deep=False)
 
 
 def find_method(plan: MethodPlan, registered: Mapping[str, Method]) -> Method:

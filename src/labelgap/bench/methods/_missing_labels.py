@@ -108,7 +108,7 @@ def _geometric(least: float, most: float, n: int) -> list[float]:
 
 METHODS: dict[str, Method] = {
     "rmfl": Method(_rmfl, search=_search_rmfl),
-    "kernel-ridge": Method(_kernel_ridge, _ridge_grid),
+    "kernel-ridge": Method(_kernel_ridge, _ridge_grid, stays=lambda model: model.solver != "cg"),
     "leml": Method(_leml, {"factors": (0.5, 1.0), "ridge": _geometric(1.0, 1000.0, 12)}),
     "glocal": Method(
         _glocal,
