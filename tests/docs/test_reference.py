@@ -51,3 +51,30 @@ def _resolve(name: str) -> object:
             found = getattr(found, part)
         return found
     raise AssertionError(f"{name}: there is no such name")
+
+
+def test_every_model_that_takes_a_device_is_on_its_page():
+    page = (DOCS / "how-to" / "accelerator.md").read_text(encoding="utf-8")
+    listed = set(re.findall(r"`(\w+)`", "".join(re.findall(r"^\| (`.*?) \|", page, re.MULTILINE))))
+    found = set()
+    for package in (
+        "baselines",
+        "mending",
+        "models.gmfs",
+        "models.mllcs",
+        "models.rmfl",
+        "yardsticks",
+    ):
+        module = importlib.import_module(f"labelgap.{package}")
+        classes = [getattr(module, name) for name in module.__all__]
+        found |= {
+            one.__name__
+            for one in classes
+            if isinstance(one, type) and "device" in _parameters(one)
+        }
+    assert listed == found
+
+
+def _parameters(model: type) -> set[str]:
+    names = getattr(model, "_get_param_names", None)
+    return set(names()) if names else set()

@@ -70,8 +70,7 @@ class GLOCAL(LinearScores):
         Start, Z of shape (n_groups, n_labels, width); by default random normal numbers, as in the
         paper. W starts at zero.
     device : str, optional
-        A device of torch, such as "cuda", to compute on; features become dense there. By default
-        all is computed on the processor.
+        Device of torch to fit on (``"cuda"``), with dense features; the processor by default.
     callback : callable, optional
         Called with a :class:`labelgap.fitting.Progress` after every iteration; returning True
         stops.

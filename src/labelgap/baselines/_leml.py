@@ -183,8 +183,7 @@ class LEML(LinearScores):
     tol : float
         Converged when the objective falls by less than ``tol`` times its size.
     device : str, optional
-        A device of torch, such as "cuda", to compute on; features become dense there. By default
-        all is computed on the processor.
+        Device of torch to fit on (``"cuda"``), with dense features; the processor by default.
     callback : callable, optional
         Called with a :class:`labelgap.fitting.Progress` after every iteration; returning True
         stops.
