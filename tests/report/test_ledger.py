@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from labelgap.bench import Status, load_experiments, published_figures
+from labelgap.bench import BudgetPlan, Status, load_experiments, published_figures
 from labelgap.report import Verdict, build_ledger, load_papers, load_reasons
 from report.ledgers import experiment_of, failed, rows_of, stored
 
@@ -88,11 +88,20 @@ def test_a_failed_run_among_measured_ones_is_left_out(tmp_path):
 
 
 def test_a_smaller_budget_makes_a_verdict_provisional(tmp_path):
-    experiment = experiment_of("GMFS", "2", runs=2)
+    experiment = experiment_of("GMFS", "2", runs=2, candidates=16)
     rows = [replace(row, budget="small") for row in rows_of(experiment)]
     entry = next(one for one in ledger_of(tmp_path, [experiment], rows).entries if one.ours)
     assert entry.ours.n == entry.ours.planned
     assert not entry.ours.complete
+
+
+def test_a_smaller_budget_that_seeks_as_hard_does_not(tmp_path):
+    full = BudgetPlan("full", ("emotions",), None, None, 600.0)
+    small = BudgetPlan("small", ("emotions",), 1, None, 600.0)
+    experiment = experiment_of("GMFS", "2", runs=2, budgets={"small": small, "full": full})
+    rows = [replace(row, budget="small") for row in rows_of(experiment)]
+    entry = next(one for one in ledger_of(tmp_path, [experiment], rows).entries if one.ours)
+    assert entry.ours.complete
 
 
 def test_borrowed_rows_count_where_the_cells_are_the_same(tmp_path):

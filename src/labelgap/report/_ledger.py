@@ -96,8 +96,14 @@ class Results:
             values=values,
             planned=self.experiment.dataset(dataset).runs,
             higher_is_better=self.experiment.metric(metric).higher_is_better,
-            budget=min((row.budget for row in rows), key=BUDGETS.index),
+            budget=min((self._worth(row) for row in rows), key=BUDGETS.index),
         )
+
+    def _worth(self, row: Row) -> str:
+        """The largest budget under which the row's settings would have been sought no harder."""
+        serves = self.experiment.serves
+        served = [one for one in self.experiment.budgets if serves(row.dataset, row.budget, one)]
+        return max((row.budget, *served), key=BUDGETS.index)
 
     def n_measured(self, budget: str) -> int:
         """How many cells of a budget have a measured row."""

@@ -92,7 +92,8 @@ class Measured:
         Runs that the experiment asks for.
     higher_is_better : bool
     budget : str
-        The smallest budget among the rows.
+        The smallest budget among the rows, each as that of the largest one that grants no more
+        candidates.
     """
 
     values: Mapping[int, float]
