@@ -62,10 +62,10 @@ def main() -> None:
     parser.add_argument("--models", nargs="*", default=list(MODELS))
     arguments = parser.parse_args()
     warnings.simplefilter("ignore")
-    rows = ResultRows("device_cost", ("model", "rows"))
+    rows = ResultRows("device_cost", ("model", "rows", "device"))
     X, labels = drawn(arguments.rows)
     for name in arguments.models:
-        wanted = {"model": name, "rows": arguments.rows}
+        wanted = {"model": name, "rows": arguments.rows, "device": arguments.device}
         if rows.find(**wanted):
             continue
         there, found = timed(MODELS[name](arguments.device), X, labels)
@@ -73,7 +73,7 @@ def main() -> None:
         row = {"experiment": "device", **wanted, "features": N_FEATURES, "labels": N_LABELS}
         row |= {"processor_seconds": here, "device_seconds": there, "ratio": here / there}
         row["largest_difference"] = float(np.abs(found - expected).max())
-        rows.add(row | {"device": arguments.device})
+        rows.add(row)
 
 
 if __name__ == "__main__":

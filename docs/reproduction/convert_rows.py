@@ -232,7 +232,10 @@ def mllcs_all_seen(rows: list[Measured]) -> Iterator[Row]:
 def of_labels(row: Measured, experiment: str, setting: dict, method: str) -> Row:
     kinds = ("precision_at", "unseen_at", "carried_at")
     metrics = {name: value for name, value in row.items() if name.startswith(kinds)}
-    return result(row, experiment, setting, row["draw"], method, metrics=metrics)
+    # models of factors took the accelerator where there was one, and did not say so
+    factors = row.get("method") not in ("vote", "COSTA", "logistic per label")
+    device = "cuda" if factors and "accelerator" in row else ""
+    return result(row, experiment, setting, row["draw"], method, metrics=metrics, device=device)
 
 
 def mllcs_selection(rows: list[Measured]) -> Iterator[Row]:

@@ -7,6 +7,7 @@ import pytest
 from scipy import sparse
 
 from labelgap.baselines import GLOCAL, LEML
+from labelgap.baselines._glocal_steps import _factor
 
 CLASSIFIERS = [
     LEML(2, ridge=0.5, max_iter=8, tol=0.0),
@@ -49,3 +50,15 @@ def test_steps_by_products_do_not_need_axes(monkeypatch):
     monkeypatch.setattr("labelgap.baselines._glocal_steps._MOST_ENTRIES", 0)
     found = GLOCAL(**(model.get_params() | {"device": "cpu"})).fit(X, Y)
     np.testing.assert_allclose(found.trace_.objective, model.trace_.objective, rtol=1e-6)
+
+
+def test_systems_without_a_factor_are_told_alike():
+    """By the error that searches pass over, which torch's own is not."""
+    torch = pytest.importorskip("torch")
+    good, bad = np.eye(3), np.diag([1.0, -1.0, 1.0])
+    for convert in (np.asarray, torch.asarray):
+        with pytest.raises(np.linalg.LinAlgError, match="system 1 of GLOCAL"):
+            _factor(convert(np.stack([good, bad])))
+        with pytest.raises(np.linalg.LinAlgError, match="system 0"):
+            _factor(convert(bad))
+        np.testing.assert_array_equal(np.asarray(_factor(convert(4 * good))), 2 * good)

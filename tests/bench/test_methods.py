@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -11,6 +12,7 @@ from labelgap.bench import DatasetPlan, MethodPlan
 from labelgap.bench._task import Task
 from labelgap.bench._tuning import best_of, try_candidates
 from labelgap.bench.methods import METHODS, Method, find_method
+from labelgap.bench.methods._method import device_params
 from labelgap.bench.protocols import PROTOCOLS
 from labelgap.fitting import FitDivergedError
 from labelgap.labels import Labels
@@ -119,6 +121,13 @@ def test_models_that_can_go_to_the_device_and_the_others_stay():
     plain = Method(lambda task, **p: Placed(**p))
     assert plain.on_device(None) is plain
     assert plain.on_device("cuda").search is None
+
+
+def test_parts_of_a_model_go_to_the_device(rng):
+    task = replace(a_task(rng), extra={"run": 1})
+    for name in ("sfus", "mifs"):
+        model = METHODS[name].on_device("cuda:1").make(task)
+        assert device_params(model) == {"selector__device": "cuda:1"}
 
 
 @pytest.mark.parametrize("name", ["kernel-ridge", "rmfl", "leml", "glocal", "logistic-per-label"])

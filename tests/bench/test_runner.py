@@ -240,10 +240,26 @@ def test_models_on_a_device_give_the_same_rows_and_the_rows_say_so(tmp_path):
         assert same.metrics == pytest.approx(row.metrics, abs=1e-6)
 
 
-@pytest.mark.parametrize("device", ["nowhere", "cuda:99"])
+@pytest.mark.parametrize("device", ["nowhere", "cuda:99", "meta", "hpu"])
 def test_a_device_that_is_not_there_stops_the_run_before_it_begins(tmp_path, device):
     pytest.importorskip("torch")
     folder, rows = write_toy(tmp_path / "e"), tmp_path / "rows"
     with pytest.raises(ValueError, match=f"device='{device}' cannot be used here"):
         run(folder, rows, "smoke", device=device)
     assert not list(rows.glob("*"))
+
+
+def test_settings_that_a_plan_fixes_may_be_in_its_grid(tmp_path):
+    """A search tells all settings of what it tried, the fixed ones among them."""
+    line = 'fixed = { uses = "bench.toy:means", params = { shrink = 0.5 }, '
+    folder = write_toy(tmp_path / "e", line + "grid = { shrink = [0.0, 0.5] } }")
+    summary = run(folder, tmp_path / "rows", "smoke", methods=["fixed"])
+    assert summary.counts == {Status.MEASURED: 2}
+    assert {row.params["shrink"] for row in RowStore(tmp_path / "rows").results("toy")} == {0.5}
+
+
+def test_the_memory_of_a_device_is_memory(tmp_path):
+    line = 'full = { uses = "bench.toy:failing", params = { how = "device memory" } }'
+    folder = write_toy(tmp_path / "e", line)
+    summary = run(folder, tmp_path / "rows", "smoke", methods=["full"])
+    assert summary.counts == {Status.OUT_OF_MEMORY: 2}

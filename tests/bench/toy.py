@@ -50,6 +50,10 @@ def write_toy(folder: Path, *lines: str, name: str = "toy") -> Path:
     return folder
 
 
+class OutOfMemoryError(RuntimeError):
+    """As torch has it."""
+
+
 class Means:
     """Scores of a label that all rows share, after it has slept or done worse."""
 
@@ -60,6 +64,8 @@ class Means:
         time.sleep(self.sleep)
         if self.fail == "memory":
             raise MemoryError("no room for 9 numbers")
+        if self.fail == "device memory":
+            raise OutOfMemoryError("no room there")
         if self.fail == "killed":
             os.kill(os.getpid(), signal.SIGKILL)
         if self.fail:

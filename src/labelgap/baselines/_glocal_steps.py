@@ -12,7 +12,13 @@ import numpy as np
 from scipy import sparse
 
 from labelgap.baselines._linear import solve_as_one
-from labelgap.kernels.array_namespace import array_like, array_namespace, to_numpy
+from labelgap.kernels.array_namespace import (
+    array_like,
+    array_namespace,
+    cholesky,
+    cholesky_solve,
+    to_numpy,
+)
 from labelgap.kernels.oblique import row_sweeps
 from labelgap.kernels.products import (
     Features,
@@ -147,8 +153,8 @@ def row_step(problem: Problem, place: Place) -> Place:
     right_side = problem.signed @ U + weights.regression * predicted
     ridge = weights.rows + weights.regression
     if bool(problem.observed.all()):
-        matrix = U.T @ U + ridge * array_like(xp, np.eye(U.shape[1]), U)
-        return place._replace(V=xp.linalg.solve(matrix, right_side.T).T)
+        L = _factor(U.T @ U + ridge * array_like(xp, np.eye(U.shape[1]), U))
+        return place._replace(V=cholesky_solve(xp, L, right_side.T).T)
     observed = array_like(xp, problem.observed, U)
     return place._replace(V=weighted_ridge(observed, U, right_side, ridge).z)
 
@@ -185,7 +191,7 @@ def _solve_labels(problem: Problem, place: Place, moments: Any, slope: Any) -> A
     own = unpack(weighted_grams(array_like(xp, problem.observed.T, slope), place.V), k)
     own += problem.weights.labels * array_like(xp, np.eye(k), slope)
     own += xp.sum(moments, axis=0)  # directions have length one
-    roots = xp.linalg.inv(xp.linalg.cholesky(own))
+    roots = xp.linalg.inv(_factor(own))
 
     def product(move):
         U = xp.einsum("lab,la->lb", roots, move)
@@ -317,6 +323,19 @@ def _feature_product(problem: Problem, ties: Any, W: Any) -> Any:
 
 def _solve(product: Callable[[Any], Any], right_side: Any, diagonal: Any) -> Any:
     return solve_as_one(product, right_side, diagonal, n_steps=_MOST_STEPS, tol=_SOLVED)
+
+
+def _factor(matrices: Any) -> Any:
+    """Lower factors, with the same error in every library where there are none."""
+    xp = array_namespace(matrices)
+    stack = matrices if matrices.ndim == 3 else matrices[None, :, :]
+    factors, failed = cholesky(xp, stack)
+    if failed is not None:
+        raise np.linalg.LinAlgError(
+            f"system {failed} of GLOCAL is not positive definite: scale the features, raise "
+            "lambda_3 and lambda_4, or take fewer factors"
+        )
+    return factors if matrices.ndim == 3 else factors[0, :, :]
 
 
 def _square(values: Any) -> float:

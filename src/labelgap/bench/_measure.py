@@ -17,12 +17,14 @@ from typing import Any
 import numba
 from threadpoolctl import threadpool_limits
 
+from labelgap._extras import require
 from labelgap.bench._experiment import Cell, Experiment
 from labelgap.bench._facts import forget_peak, machine_facts, peak_gigabytes
 from labelgap.bench._rows import Kind, Row, Status
 from labelgap.bench._task import Judgement, Task
 from labelgap.bench._tuning import best_of, try_candidates
 from labelgap.bench.methods import METHODS, find_method
+from labelgap.bench.methods._method import device_params
 from labelgap.bench.protocols import PROTOCOLS, Protocol
 from labelgap.data import DatasetUnavailableError
 
@@ -76,11 +78,15 @@ def do(job: Job) -> Done:
     except MemoryError as error:
         outcome = {"status": Status.OUT_OF_MEMORY, "reason": _one_line(error) or "out of memory"}
     except Exception as error:
+        # torch has an error of its own for the memory of a device
+        full = type(error).__name__ == "OutOfMemoryError"
         outcome = {
-            "status": Status.FAILED,
+            "status": Status.OUT_OF_MEMORY if full else Status.FAILED,
             "reason": f"{type(error).__name__}: {_one_line(error)}",
         }
     seconds = time.perf_counter() - start
+    if job.device is not None:
+        outcome.setdefault("device", job.device)
     return Done(job, row_of(job, **outcome), seconds)
 
 
@@ -106,7 +112,7 @@ def _chosen(job: Job) -> dict[str, Any]:
         plan.params,
     )
     params = best_of(candidates, scores)
-    device = _device_of(method.make(task, **plan.params, **params))
+    device = _device_of(method.make(task, **{**params, **plan.params}))
     return {"params": params, "candidates": candidates, "scores": scores, "device": device}
 
 
@@ -117,6 +123,7 @@ def _measured(job: Job) -> dict[str, Any]:
     params = {**job.params, **plan.params, **method_params(protocol, cell.setting)}
     task = _drawn(experiment, cell.dataset, setting, cell.run)
     model = find_method(plan, METHODS).on_device(job.device).make(task, **params)
+    _start(job.device)
     start, busy = time.perf_counter(), time.process_time()
     model = protocol.fit(model, task)
     fitted, fit_cpu_seconds = time.perf_counter(), time.process_time() - busy
@@ -130,7 +137,19 @@ def _measured(job: Job) -> dict[str, Any]:
 
 
 def _device_of(model: Any) -> str:
-    return getattr(model, "device", None) or ""
+    """Where a model is fitted, with the name of the accelerator; nothing for the processor."""
+    found = [value for name, value in device_params(model).items() if value]
+    if not found:
+        return ""
+    torch = require("torch", extra="gpu", purpose="device=")
+    place = torch.device(found[0])
+    return f"{place} ({torch.cuda.get_device_name(place)})" if place.type == "cuda" else str(place)
+
+
+def _start(device: str | None) -> None:
+    """The first use of a device takes seconds, which are not those of a fit."""
+    if device is not None:
+        require("torch", extra="gpu", purpose="device=").ones(1, device=device).sum().item()
 
 
 def defined(found: Judgement) -> dict[str, Any]:

@@ -74,7 +74,8 @@ class Row:
     commit, versions, cpu, blas, threads, python
         The code and the machine.
     device : str
-        Where the model was fitted if not on the processor, as torch names it.
+        Where the model was fitted if not on the processor, as torch names it; of a row without a
+        measurement, where it was to be.
     """
 
     experiment: str

@@ -118,8 +118,8 @@ def _check_device(device: str | None) -> None:
         return
     torch = require("torch", extra="gpu", purpose=f"device={device!r}")
     try:
-        torch.empty(0, device=device)
-    except (RuntimeError, AssertionError) as error:
+        torch.ones(1, dtype=torch.float64, device=device).cpu().item()
+    except (RuntimeError, AssertionError, ImportError, TypeError, NotImplementedError) as error:
         reason = str(error).splitlines()[0]
         raise ValueError(
             f"device={device!r} cannot be used here ({reason}): name one that torch has, or none"

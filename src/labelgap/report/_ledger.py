@@ -96,14 +96,19 @@ class Results:
             values=values,
             planned=self.experiment.dataset(dataset).runs,
             higher_is_better=self.experiment.metric(metric).higher_is_better,
-            budget=min((self._worth(row) for row in rows), key=BUDGETS.index),
+            budget=min((row.budget for row in rows), key=BUDGETS.index),
+            sought=all(map(self._was_sought, rows)),
         )
 
-    def _worth(self, row: Row) -> str:
-        """The largest budget under which the row's settings would have been sought no harder."""
-        serves = self.experiment.serves
-        served = [one for one in self.experiment.budgets if serves(row.dataset, row.budget, one)]
-        return max((row.budget, *served), key=BUDGETS.index)
+    def _was_sought(self, row: Row) -> bool:
+        """Whether the settings of a row were chosen among as many as under the full budget.
+
+        How many another experiment grants, of which rows are borrowed, is not known here.
+        """
+        if row.budget == "full":
+            return True
+        own = row.experiment == self.experiment.name
+        return own and self.experiment.serves(row.dataset, row.budget, "full")
 
     def n_measured(self, budget: str) -> int:
         """How many cells of a budget have a measured row."""

@@ -92,14 +92,16 @@ class Measured:
         Runs that the experiment asks for.
     higher_is_better : bool
     budget : str
-        The smallest budget among the rows, each as that of the largest one that grants no more
-        candidates.
+        The smallest budget among the rows.
+    sought : bool
+        Whether settings were chosen among as many candidates as the full budget grants.
     """
 
     values: Mapping[int, float]
     planned: int
     higher_is_better: bool = True
     budget: str = "full"
+    sought: bool = True
 
     @property
     def n(self) -> int:
@@ -115,8 +117,8 @@ class Measured:
 
     @property
     def complete(self) -> bool:
-        """Whether all planned runs are there, with settings chosen under the full budget."""
-        return self.n >= self.planned and self.budget == "full"
+        """Whether all planned runs are there, with settings sought as hard as planned."""
+        return self.n >= self.planned and self.sought
 
 
 def is_time(figure: PublishedFigure) -> bool:

@@ -53,18 +53,20 @@ class Method:
 
         def made(task: Task, **params: Any) -> Any:
             model = make(task, **params)
-            return model.set_params(device=device) if self._can_move(model) else model
+            moved = self._moved(model, device)
+            return model.set_params(**moved) if moved else model
 
         def searched(task: Task, n_candidates: int, params: Params) -> Tried:
             assert search is not None
-            there = {"device": device} if self._can_move(make(task, **params)) else {}
-            return search(task, n_candidates, {**params, **there})
+            return search(task, n_candidates, params | self._moved(make(task, **params), device))
 
         return replace(self, make=made, search=None if search is None else searched)
 
-    def _can_move(self, model: Any) -> bool:
-        has_device = hasattr(model, "get_params") and "device" in model.get_params(deep=False)
-        return has_device and not (self.stays is not None and self.stays(model))
+    def _moved(self, model: Any, device: str) -> Params:
+        """The settings that put a model there; none where its other ones forbid it."""
+        if self.stays is not None and self.stays(model):
+            return {}
+        return dict.fromkeys(device_params(model), device)
 
     def candidates(self, task: Task, n_candidates: int) -> list[Params]:
         """At most so many settings, the same ones each time."""
@@ -76,6 +78,12 @@ class Method:
             order = check_random_state(0).permutation(len(every))[:n_candidates]
             every = [every[position] for position in sorted(order)]
         return every
+
+
+def device_params(model: Any) -> Params:
+    """The parameters ``device`` of a model and of what it is made of."""
+    params = model.get_params() if hasattr(model, "get_params") else {}
+    return {name: value for name, value in params.items() if name.split("__")[-1] == "device"}
 
 
 def find_method(plan: MethodPlan, registered: Mapping[str, Method]) -> Method:
