@@ -34,7 +34,7 @@ from labelgap.kernels.array_namespace import (
 
 __all__ = ["Solution", "packed_outer", "solve_grams", "unpack", "weighted_grams", "weighted_ridge"]
 
-MEMORY = 2**28
+_MEMORY = 2**28
 # a factor is padded to whole vectors, and worked on in tiles of this many rows and columns
 _TILE = 4
 _VECTOR = 8
@@ -77,7 +77,7 @@ def unpack(packed: Any, k: int) -> Any:
     return xp.reshape(xp.take(packed, place, axis=1), (packed.shape[0], k, k))
 
 
-def weighted_grams(weights: Any, F: Any, *, memory: int = MEMORY) -> Any:
+def weighted_grams(weights: Any, F: Any, *, memory: int | None = None) -> Any:
     """Packed weighted Gram matrices sum_j w_ij f_j f_j', one per row of the weights.
 
     The matrices of a sum over blocks of j are the sums of the blocks' matrices, so that this is
@@ -88,8 +88,10 @@ def weighted_grams(weights: Any, F: Any, *, memory: int = MEMORY) -> Any:
     weights : array or sparse matrix of shape (n, m)
         Not negative. Sparse weights are never made dense, and transposed views are not copied.
     F : array of shape (m, k)
-    memory : int
-        Bytes for what is needed beside the result; at least one packed column is used.
+    memory : int, optional
+        Bytes for what is needed beside the result; at least one packed column is used. By default
+        256 megabytes, and 4 gigabytes for arrays of other libraries than numpy: accelerators want
+        few and large products.
 
     Returns
     -------
@@ -110,7 +112,7 @@ def solve_grams(
     *,
     covariance: Covariance = False,
     noise: Any = None,
-    memory: int = MEMORY,
+    memory: int | None = None,
 ) -> Solution:
     """Solve A_i z_i = b_i, A_i = unpack(packed)_i + diag(ridge_i), by Cholesky factors A = L L'.
 
@@ -120,7 +122,7 @@ def solve_grams(
         From :func:`weighted_grams`.
     right_side, ridge, covariance, noise
         As in :func:`weighted_ridge`.
-    memory : int
+    memory : int, optional
         Bytes for what is needed beside the result, for arrays of other libraries than numpy.
 
     Raises LinAlgError where a matrix is not positive definite, with the index of its row.
@@ -135,7 +137,9 @@ def solve_grams(
     if xp is np:
         system.solve(slice(0, n), packed)
     else:
-        for rows in _slices(n, memory // (_COPIES * item_size(xp, packed) * max(1, k * k))):
+        for rows in _slices(
+            n, _bytes(xp, memory) // (_COPIES * item_size(xp, packed) * max(1, k * k))
+        ):
             system.solve(rows, packed[rows, :])
     return system.solution
 
@@ -148,7 +152,7 @@ def weighted_ridge(
     *,
     covariance: Covariance = False,
     noise: Any = None,
-    memory: int = MEMORY,
+    memory: int | None = None,
 ) -> Solution:
     """Solve (sum_j w_ij f_j f_j' + diag(ridge_i)) z_i = b_i for every row i.
 
@@ -166,7 +170,7 @@ def weighted_ridge(
         Whether the inverses, or their diagonals, come with the solutions.
     noise : array of shape (n, k), optional
         Standard normal draws e; then z_i = A_i^-1 b_i + L_i'^-1 e_i, from N(A_i^-1 b_i, A_i^-1).
-    memory : int
+    memory : int, optional
         Bytes for what is needed beside the result; at least one row and one packed column of
         the product are used.
 
@@ -251,6 +255,7 @@ class _System(NamedTuple):
 def _gram_chunks(xp, weights, F, memory, out) -> Iterator[tuple[slice, Any]]:
     """Packed Gram matrices of blocks of rows: in ``out``, or in a buffer used again and again."""
     (n, m), width, size = weights.shape, _width(F.shape[1]), item_size(xp, F)
+    memory = _bytes(xp, memory)
     is_sparse = sparse.issparse(weights)
     copied = 0 if is_sparse or reads_in_place(xp, weights, F.dtype) else m
     solving = 0 if out is not None else width if xp is np else _COPIES * F.shape[1] ** 2
@@ -323,6 +328,12 @@ def _prepared(weights: Any, F: Any) -> tuple[ModuleType, Any, Any]:
         if sparse.issparse(weights):
             weights = sparse.csr_array(weights, dtype=F.dtype)
     return xp, weights, F
+
+
+def _bytes(xp: ModuleType, memory: int | None) -> int:
+    if memory is None:
+        return _MEMORY if xp is np else 16 * _MEMORY
+    return memory
 
 
 def _width(k: int) -> int:

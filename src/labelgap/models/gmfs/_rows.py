@@ -16,7 +16,7 @@ import numpy as np
 from labelgap.kernels.array_namespace import array_like, array_namespace, to_numpy
 from labelgap.kernels.exposure import LabelTerms, label_terms
 from labelgap.kernels.products import Features
-from labelgap.kernels.weighted_ridge import MEMORY, weighted_grams, weighted_ridge
+from labelgap.kernels.weighted_ridge import weighted_grams, weighted_ridge
 from labelgap.labels import Labels, State
 from labelgap.models.gmfs._design import Design, DeviceDesign
 from labelgap.models.gmfs._looks import LookStats, Rates, excess_looks
@@ -92,7 +92,7 @@ class RowSteps:
         V = self.row_factors(terms, mean, there)
         extended = xp.concat([V, xp.ones_like(V[:, :1])], axis=1)
         stats = Stats(
-            grams=to_numpy(weighted_grams(terms.omega.T, extended, memory=_memory(xp))),
+            grams=to_numpy(weighted_grams(terms.omega.T, extended)),
             right_side=to_numpy(terms.kappa.T @ extended),
             gradient=self.design.transposed(block.features, V - mean),
             curvature=self.design.squares(block.features),
@@ -107,8 +107,7 @@ class RowSteps:
         """v_n under the weights of the entries."""
         B, b = params.factors, params.bias
         right = (terms.kappa - terms.omega * b) @ B + self.lambda_v * mean
-        memory = _memory(array_namespace(mean))
-        return weighted_ridge(terms.omega, B, right, self.lambda_v, memory=memory).z
+        return weighted_ridge(terms.omega, B, right, self.lambda_v).z
 
     def penalty(self, V: Any, mean: Any) -> float:
         off = to_numpy(V - mean)
@@ -137,8 +136,3 @@ def _look_stats(terms: LabelTerms, states: Any) -> LookStats:
     counts = ((states == code).sum(axis=0) for code in (State.RELEVANT, State.AMBIGUOUS))
     arrays = (to_numpy(part).astype(np.float64) for part in (terms.looked_at, *counts))
     return LookStats(*arrays)
-
-
-def _memory(xp: Any) -> int:
-    """Bytes for the products of weighted regressions; accelerators want few and large ones."""
-    return MEMORY if xp is np else 16 * MEMORY

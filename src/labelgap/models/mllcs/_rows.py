@@ -24,7 +24,7 @@ from labelgap.kernels.products import (
     transposed_times,
     with_intercept,
 )
-from labelgap.kernels.weighted_ridge import MEMORY, weighted_grams, weighted_ridge
+from labelgap.kernels.weighted_ridge import weighted_grams, weighted_ridge
 from labelgap.labels import State
 
 
@@ -94,7 +94,7 @@ class RowSteps:
         U = prior if local is None else local.factors
         terms = _terms(block, U @ V.T + b, theta)
         right = (terms.kappa - terms.omega * b) @ V + self.lambda_u * prior
-        U = weighted_ridge(terms.omega, V, right, self.lambda_u, memory=_memory(xp)).z
+        U = weighted_ridge(terms.omega, V, right, self.lambda_u).z
         terms = _terms(block, U @ V.T + b, theta)
         return Local(U), self._stats(xp, block, terms, U, mean)
 
@@ -104,7 +104,7 @@ class RowSteps:
         off = to_numpy(U) - mean
         penalty = 0.5 * self.lambda_u * float(np.square(off, dtype=np.float64).sum())
         return Stats(
-            grams=to_numpy(weighted_grams(terms.omega.T, extended, memory=_memory(xp))),
+            grams=to_numpy(weighted_grams(terms.omega.T, extended)),
             right_side=to_numpy(terms.kappa.T @ extended),
             gradient=with_intercept(transposed_times(block.features, off), off),
             curvature=squared_features(block.features),
@@ -152,11 +152,6 @@ def _on_device(block: Block, params: RowParams, mean: np.ndarray) -> tuple[Any, 
         None if part is None else array_like(xp, part, block.states, dtype=dtype) for part in arrays
     )
     return (xp, *there)
-
-
-def _memory(xp: Any) -> int:
-    """Bytes for the products of weighted regressions; accelerators want few and large ones."""
-    return MEMORY if xp is np else 16 * MEMORY
 
 
 def squared_features(features: Features) -> np.ndarray:
