@@ -34,10 +34,9 @@ from labelgap.kernels.array_namespace import (
 
 __all__ = ["Solution", "packed_outer", "solve_grams", "unpack", "weighted_grams", "weighted_ridge"]
 
-_MEMORY = 2**28
+_MEMORY, _DEVICE_MEMORY = 2**28, 2**32
 # a factor is padded to whole vectors, and worked on in tiles of this many rows and columns
-_TILE = 4
-_VECTOR = 8
+_TILE, _VECTOR = 4, 8
 _WORTH_THREADS = 2**14
 # matrices of one row that the array API's functions need at a time
 _COPIES = 7
@@ -90,8 +89,7 @@ def weighted_grams(weights: Any, F: Any, *, memory: int | None = None) -> Any:
     F : array of shape (m, k)
     memory : int, optional
         Bytes for what is needed beside the result; at least one packed column is used. By default
-        256 megabytes, and 4 gigabytes for arrays of other libraries than numpy: accelerators want
-        few and large products.
+        2**28, and 2**32 on devices, which want few and large products.
 
     Returns
     -------
@@ -137,9 +135,8 @@ def solve_grams(
     if xp is np:
         system.solve(slice(0, n), packed)
     else:
-        for rows in _slices(
-            n, _bytes(xp, memory) // (_COPIES * item_size(xp, packed) * max(1, k * k))
-        ):
+        row_bytes = _COPIES * item_size(xp, packed) * max(1, k * k)
+        for rows in _slices(n, (memory or _DEVICE_MEMORY) // row_bytes):
             system.solve(rows, packed[rows, :])
     return system.solution
 
@@ -162,17 +159,14 @@ def weighted_ridge(
 
     Parameters
     ----------
-    weights, F
-        As in :func:`weighted_grams`.
+    weights, F, memory
+        As in :func:`weighted_grams`; at least one row of the product is made at a time.
     right_side : array of shape (n, k)
     ridge : float or array of shape (k,) or (n, k)
     covariance : False, "diagonal" or "full"
         Whether the inverses, or their diagonals, come with the solutions.
     noise : array of shape (n, k), optional
         Standard normal draws e; then z_i = A_i^-1 b_i + L_i'^-1 e_i, from N(A_i^-1 b_i, A_i^-1).
-    memory : int, optional
-        Bytes for what is needed beside the result; at least one row and one packed column of
-        the product are used.
 
     Raises numpy.linalg.LinAlgError where a matrix is not positive definite, with its row's index.
     """
@@ -255,7 +249,7 @@ class _System(NamedTuple):
 def _gram_chunks(xp, weights, F, memory, out) -> Iterator[tuple[slice, Any]]:
     """Packed Gram matrices of blocks of rows: in ``out``, or in a buffer used again and again."""
     (n, m), width, size = weights.shape, _width(F.shape[1]), item_size(xp, F)
-    memory = _bytes(xp, memory)
+    memory = memory or (_MEMORY if xp is np else _DEVICE_MEMORY)
     is_sparse = sparse.issparse(weights)
     copied = 0 if is_sparse or reads_in_place(xp, weights, F.dtype) else m
     solving = 0 if out is not None else width if xp is np else _COPIES * F.shape[1] ** 2
@@ -328,12 +322,6 @@ def _prepared(weights: Any, F: Any) -> tuple[ModuleType, Any, Any]:
         if sparse.issparse(weights):
             weights = sparse.csr_array(weights, dtype=F.dtype)
     return xp, weights, F
-
-
-def _bytes(xp: ModuleType, memory: int | None) -> int:
-    if memory is None:
-        return _MEMORY if xp is np else 16 * _MEMORY
-    return memory
 
 
 def _width(k: int) -> int:
