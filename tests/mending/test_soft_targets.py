@@ -5,8 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from scipy import sparse
+from sklearn import config_context
 from sklearn.linear_model import LinearRegression, LogisticRegression, Ridge
 from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import MaxAbsScaler
 
 from labelgap.mending._soft_targets import SoftLabel, all_scores, fit_soft, scores_of
 from labelgap.yardsticks._per_label import ConstantLabel
@@ -71,6 +74,35 @@ def test_without_weights_rows_are_repeated():
     assert model.predict([[2.0]]) == 1
     regressor = fit_soft(KNeighborsRegressor(1), X, label)
     assert regressor.n_samples_fit_ == 4 + 4 + 2
+
+
+def test_small_chances_are_not_lost_in_copies():
+    """Ten rows with the chance 1/10 each make four copies of a relevant row, not none."""
+    label = SoftLabel(np.arange(11), np.array([0.0] + [0.1] * 10), np.ones(11))
+    model = fit_soft(KNeighborsClassifier(1), np.arange(11.0)[:, None], label)
+    assert model.n_samples_fit_ == 44
+    assert model._y.sum() == 4
+
+
+@pytest.mark.parametrize("routing", [False, True])
+def test_weights_reach_the_last_step_of_a_pipeline(problem, routing):
+    X, label = problem
+    pipeline = make_pipeline(MaxAbsScaler(), "passthrough", LogisticRegression(C=0.7, tol=1e-10))
+    with config_context(enable_metadata_routing=routing):
+        model = fit_soft(pipeline, X, label)
+    scaled = MaxAbsScaler().fit(X[label.rows]).transform(X)
+    expected = minimise_soft_log_loss(scaled, label, 0.7)
+    found = np.append(model[-1].coef_, model[-1].intercept_)
+    if routing:  # without weights: four copies of a row are no four rows to a penalty
+        assert np.abs(found - expected).max() > 1e-2
+    else:
+        np.testing.assert_allclose(found, expected, atol=1e-5)
+    regression = make_pipeline(MaxAbsScaler(), Ridge())
+    direct = Ridge().fit(scaled[label.rows], label.chances, sample_weight=label.weights)
+    np.testing.assert_allclose(fit_soft(regression, X, label)[-1].coef_, direct.coef_)
+    assert (
+        fit_soft(make_pipeline(MaxAbsScaler(), KNeighborsClassifier(1)), X, label).predict(X).size
+    )
 
 
 def test_nearly_certain_rows_come_once(problem):

@@ -9,8 +9,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import sparse
 from scipy.special import log_expit
+from sklearn import get_config
 from sklearn.base import clone, is_regressor
 from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import Pipeline
 from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import has_fit_parameter
 
@@ -50,18 +52,18 @@ def fit_soft(estimator: Any, X: Any, label: SoftLabel) -> Any:
     """A clone of the estimator, fitted to the chances.
 
     A regressor takes them as targets. A classifier sees an uncertain row twice, as relevant with
-    the weight of its chance and as irrelevant with the rest; one that takes no weights sees it as
-    often as the weights say. Trees and forests that split by Gini's impurity see it once, with its
+    the weight of its chance and as irrelevant with the rest (of a pipeline, its last step does); one
+    that takes no weights sees it as often as the weights say. Trees and forests that split by Gini's impurity see it once, with its
     chance.
     """
     model = clone(estimator)
-    weighted = has_fit_parameter(model, "sample_weight")
+    weighted = _weight_name(model)
     if is_regressor(model):
         part = X[label.rows]
         if (label.weights == 1).all():
             return model.fit(part, label.chances)
         if weighted:
-            return model.fit(part, label.chances, sample_weight=label.weights)
+            return model.fit(part, label.chances, **{weighted: label.weights})
         copies = _repeats(label.weights)
         return model.fit(_rows(X, label.rows, copies), np.repeat(label.chances, copies))
     if split_by_gini(model) and not label.is_certain:
@@ -71,9 +73,20 @@ def fit_soft(estimator: Any, X: Any, label: SoftLabel) -> Any:
     if (weights == 1).all():
         return model.fit(X[rows], values)
     if weighted:
-        return model.fit(X[rows], values, sample_weight=weights)
+        return model.fit(X[rows], values, **{weighted: weights})
     copies = _repeats(weights)
     return model.fit(_rows(X, rows, copies), np.repeat(values, copies))
+
+
+def _weight_name(model: Any) -> str | None:
+    """The argument of ``fit`` that takes weights of rows: of a pipeline, that of its last step."""
+    if has_fit_parameter(model, "sample_weight"):
+        return "sample_weight"
+    if isinstance(model, Pipeline) and not get_config()["enable_metadata_routing"]:
+        name, last = model.steps[-1]
+        inner = None if last in (None, "passthrough") else _weight_name(last)
+        return None if inner is None else f"{name}__{inner}"
+    return None
 
 
 def fit_labels(
@@ -171,7 +184,9 @@ def _rounded(chances: np.ndarray) -> np.ndarray:
 
 
 def _repeats(weights: np.ndarray) -> np.ndarray:
-    return np.rint(_COPIES * weights).astype(np.intp)
+    """Whole numbers of copies, whose sums follow those of the weights: small ones are not lost."""
+    whole = np.floor(_COPIES * np.cumsum(weights) + 0.5)
+    return np.diff(whole, prepend=0.0).astype(np.intp)
 
 
 def _rows(X: Any, rows: np.ndarray, copies: np.ndarray) -> Any:
