@@ -52,9 +52,9 @@ def fit_soft(estimator: Any, X: Any, label: SoftLabel) -> Any:
     """A clone of the estimator, fitted to the chances.
 
     A regressor takes them as targets. A classifier sees an uncertain row twice, as relevant with
-    the weight of its chance and as irrelevant with the rest (of a pipeline, its last step does); one
-    that takes no weights sees it as often as the weights say. Trees and forests that split by Gini's impurity see it once, with its
-    chance.
+    the weight of its chance and as irrelevant with the rest; of a pipeline, its last step does. One
+    that takes no weights sees it as often as the weights say. Trees and forests that split by
+    Gini's impurity see it once, with its chance.
     """
     model = clone(estimator)
     weighted = _weight_name(model)
