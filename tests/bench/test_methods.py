@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 from labelgap.bench import DatasetPlan, MethodPlan
+from labelgap.bench._devices import device_params
 from labelgap.bench._task import Task
 from labelgap.bench._tuning import best_of, try_candidates
 from labelgap.bench.methods import METHODS, Method, find_method
-from labelgap.bench.methods._method import device_params
 from labelgap.bench.protocols import PROTOCOLS
 from labelgap.fitting import FitDivergedError
 from labelgap.labels import Labels

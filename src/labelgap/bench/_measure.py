@@ -17,14 +17,13 @@ from typing import Any
 import numba
 from threadpoolctl import threadpool_limits
 
-from labelgap._extras import require
+from labelgap.bench._devices import device_of, try_device
 from labelgap.bench._experiment import Cell, Experiment
 from labelgap.bench._facts import forget_peak, machine_facts, peak_gigabytes
 from labelgap.bench._rows import Kind, Row, Status
 from labelgap.bench._task import Judgement, Task
 from labelgap.bench._tuning import best_of, try_candidates
 from labelgap.bench.methods import METHODS, find_method
-from labelgap.bench.methods._method import device_params
 from labelgap.bench.protocols import PROTOCOLS, Protocol
 from labelgap.data import DatasetUnavailableError
 
@@ -112,7 +111,7 @@ def _chosen(job: Job) -> dict[str, Any]:
         plan.params,
     )
     params = best_of(candidates, scores)
-    device = _device_of(method.make(task, **{**params, **plan.params}))
+    device = device_of(method.make(task, **{**params, **plan.params}))
     return {"params": params, "candidates": candidates, "scores": scores, "device": device}
 
 
@@ -123,7 +122,7 @@ def _measured(job: Job) -> dict[str, Any]:
     params = {**job.params, **plan.params, **method_params(protocol, cell.setting)}
     task = _drawn(experiment, cell.dataset, setting, cell.run)
     model = find_method(plan, METHODS).on_device(job.device).make(task, **params)
-    _start(job.device)
+    try_device(job.device)
     start, busy = time.perf_counter(), time.process_time()
     model = protocol.fit(model, task)
     fitted, fit_cpu_seconds = time.perf_counter(), time.process_time() - busy
@@ -133,23 +132,7 @@ def _measured(job: Job) -> dict[str, Any]:
         "fit_cpu_seconds": fit_cpu_seconds,
         "predict_seconds": time.perf_counter() - fitted,
     }
-    return {"params": params, "device": _device_of(model), **defined(found), **seconds}
-
-
-def _device_of(model: Any) -> str:
-    """Where a model is fitted, with the name of the accelerator; nothing for the processor."""
-    found = [value for name, value in device_params(model).items() if value]
-    if not found:
-        return ""
-    torch = require("torch", extra="gpu", purpose="device=")
-    place = torch.device(found[0])
-    return f"{place} ({torch.cuda.get_device_name(place)})" if place.type == "cuda" else str(place)
-
-
-def _start(device: str | None) -> None:
-    """The first use of a device takes seconds, which are not those of a fit."""
-    if device is not None:
-        require("torch", extra="gpu", purpose="device=").ones(1, device=device).sum().item()
+    return {"params": params, "device": device_of(model), **defined(found), **seconds}
 
 
 def defined(found: Judgement) -> dict[str, Any]:

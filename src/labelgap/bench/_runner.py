@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 
 from joblib.externals.loky import ProcessPoolExecutor
 
-from labelgap._extras import require
+from labelgap.bench._devices import try_device
 from labelgap.bench._experiment import Cell, Experiment
 from labelgap.bench._measure import Done, Job, do, row_of
 from labelgap.bench._progress import Expected
@@ -93,7 +93,7 @@ def run_experiments(
     -------
     Summary
     """
-    _check_device(device)
+    try_device(device)
     schedule = Schedule(
         experiments, store, budget, retry=retry, threads=threads, seconds=seconds, device=device
     )
@@ -110,20 +110,6 @@ def run_experiments(
     with pool:
         run.through(pool)
     return run.summary
-
-
-def _check_device(device: str | None) -> None:
-    """Before a row is written that says nothing but that there is no such device."""
-    if device is None:
-        return
-    torch = require("torch", extra="gpu", purpose=f"device={device!r}")
-    try:
-        torch.ones(1, dtype=torch.float64, device=device).cpu().item()
-    except (RuntimeError, AssertionError, ImportError, TypeError, NotImplementedError) as error:
-        reason = str(error).splitlines()[0]
-        raise ValueError(
-            f"device={device!r} cannot be used here ({reason}): name one that torch has, or none"
-        ) from error
 
 
 def record_gaps(experiment: Experiment, store: RowStore) -> None:

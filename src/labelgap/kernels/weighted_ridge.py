@@ -136,7 +136,7 @@ def solve_grams(
         system.solve(slice(0, n), packed)
     else:
         row_bytes = _COPIES * item_size(xp, packed) * max(1, k * k)
-        for rows in _slices(n, (memory or _DEVICE_MEMORY) // row_bytes):
+        for rows in _slices(n, (_DEVICE_MEMORY if memory is None else memory) // row_bytes):
             system.solve(rows, packed[rows, :])
     return system.solution
 
@@ -249,7 +249,8 @@ class _System(NamedTuple):
 def _gram_chunks(xp, weights, F, memory, out) -> Iterator[tuple[slice, Any]]:
     """Packed Gram matrices of blocks of rows: in ``out``, or in a buffer used again and again."""
     (n, m), width, size = weights.shape, _width(F.shape[1]), item_size(xp, F)
-    memory = memory or (_MEMORY if xp is np else _DEVICE_MEMORY)
+    if memory is None:
+        memory = _MEMORY if xp is np else _DEVICE_MEMORY
     is_sparse = sparse.issparse(weights)
     copied = 0 if is_sparse or reads_in_place(xp, weights, F.dtype) else m
     solving = 0 if out is not None else width if xp is np else _COPIES * F.shape[1] ** 2

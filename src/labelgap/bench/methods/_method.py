@@ -10,6 +10,7 @@ from typing import Any
 from sklearn.model_selection import ParameterGrid
 from sklearn.utils import check_random_state
 
+from labelgap.bench._devices import device_params
 from labelgap.bench._plans import MethodPlan
 from labelgap.bench._task import Task
 
@@ -78,12 +79,6 @@ class Method:
             order = check_random_state(0).permutation(len(every))[:n_candidates]
             every = [every[position] for position in sorted(order)]
         return every
-
-
-def device_params(model: Any) -> Params:
-    """The parameters ``device`` of a model and of what it is made of."""
-    params = model.get_params() if hasattr(model, "get_params") else {}
-    return {name: value for name, value in params.items() if name.split("__")[-1] == "device"}
 
 
 def find_method(plan: MethodPlan, registered: Mapping[str, Method]) -> Method:
