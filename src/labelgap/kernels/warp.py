@@ -19,6 +19,10 @@ from scipy import sparse
 
 __all__ = ["warp_loss", "warp_steps"]
 
+_BLOCK_CELLS = 2**22
+# sums in any order, so that they are vectorised
+_SUMS = {"reassoc", "contract"}
+
 
 def warp_steps(
     generator: np.random.Generator,
@@ -75,8 +79,14 @@ def warp_loss(positives: sparse.csr_array, others: sparse.csr_array, U: np.ndarr
         Stored entries are the relevant labels, and those they are compared to.
     U, B : arrays of shape (n_rows, k) and (n_labels, k)
     """
-    of_positives, of_others = (positives.indptr, positives.indices), (others.indptr, others.indices)
-    return _loss(of_positives, of_others, np.ascontiguousarray(U), B, harmonic_sums(len(B)))
+    weights = harmonic_sums(len(B))
+    size = max(1, _BLOCK_CELLS // len(B))
+    total = 0.0
+    for first in range(0, len(U), size):
+        scores = U[first : first + size] @ B.T
+        parts = (m.indptr[first : first + len(scores) + 1] for m in (positives, others))
+        total += _loss(*parts, positives.indices, others.indices, scores, weights)
+    return total
 
 
 def harmonic_sums(n: int) -> np.ndarray:
@@ -107,39 +117,36 @@ def _steps(generator, features, pairs, others, A, B, learning_rate, max_norm):
                 towards[:] = 0
                 _add(towards, step, B[label])
                 _add(towards, -step, B[other])
-                _add(B[label], step, u)
-                _add(B[other], -step, u)
-                _shorten(B[label], max_norm)
-                _shorten(B[other], max_norm)
+                _add_within(B[label], step, u, max_norm)
+                _add_within(B[other], -step, u, max_norm)
                 for q in range(starts[row], starts[row + 1]):
-                    _add(A[columns[q]], values[q], towards)
-                    _shorten(A[columns[q]], max_norm)
+                    _add_within(A[columns[q]], values[q], towards, max_norm)
                 n_violated += 1
                 break
     return n_violated
 
 
-@njit(cache=True)
-def _loss(positives, others, U, B, weights):
+@njit(cache=True, fastmath=_SUMS)
+def _loss(positive_starts, other_starts, positives, others, scores, weights):
     total = 0.0
-    for row in range(U.shape[0]):
-        labels = others[1][others[0][row] : others[0][row + 1]]
-        scores = np.empty(labels.size)
-        for j in range(labels.size):
-            scores[j] = _dot(U[row], B[labels[j]])
-        for p in range(positives[0][row], positives[0][row + 1]):
-            own = _dot(U[row], B[positives[1][p]])
+    of_others = np.empty(scores.shape[1])
+    for row in range(scores.shape[0]):
+        first, n_others = other_starts[row], other_starts[row + 1] - other_starts[row]
+        for j in range(n_others):
+            of_others[j] = scores[row, others[first + j]]
+        for p in range(positive_starts[row], positive_starts[row + 1]):
+            above = 1 - scores[row, positives[p]]
             n_violators, excess = 0, 0.0
-            for j in range(labels.size):
-                if scores[j] > own - 1:
-                    n_violators += 1
-                    excess += 1 + scores[j] - own
+            for j in range(n_others):
+                violation = of_others[j] + above
+                n_violators += violation > 0
+                excess += max(violation, 0.0)
             if n_violators:
                 total += weights[n_violators] * excess / n_violators
     return total
 
 
-@njit(cache=True)
+@njit(cache=True, fastmath=_SUMS)
 def _dot(a, b):
     total = 0.0
     for i in range(a.size):
@@ -154,9 +161,14 @@ def _add(row, factor, other):
         row[i] += factor * other[i]
 
 
-@njit(cache=True)
-def _shorten(row, max_norm):
-    size = math.sqrt(_dot(row, row))
-    if size > max_norm:
+@njit(cache=True, fastmath=_SUMS)
+def _add_within(row, factor, other, max_norm):
+    """row += factor * other, brought back to ``max_norm`` if that is longer."""
+    square = 0.0
+    for i in range(row.size):
+        row[i] += factor * other[i]
+        square += row[i] * row[i]
+    if square > max_norm**2:
+        shrink = max_norm / math.sqrt(square)
         for i in range(row.size):
-            row[i] *= max_norm / size
+            row[i] *= shrink
