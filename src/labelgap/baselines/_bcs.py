@@ -7,19 +7,25 @@ from numbers import Integral, Real
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
-from scipy import linalg
 from scipy.special import digamma, expit, gammaln
 from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_random_state
 
-from labelgap.baselines._linear import as_double
+from labelgap.baselines._linear import as_double, placed
 from labelgap.estimator import LabelGapClassifier
 from labelgap.fitting import Monitor, Trace
+from labelgap.kernels.array_namespace import (
+    array_like,
+    array_namespace,
+    cholesky,
+    cholesky_solve,
+    to_numpy,
+)
 from labelgap.kernels.gram import weighted_gram
 from labelgap.kernels.products import (
     Features,
     linear_part,
-    prepare_features,
+    times,
     transposed_times,
     with_intercept,
 )
@@ -30,7 +36,7 @@ from labelgap.yardsticks._calibration import fit_sigmoid
 __all__ = ["BCS"]
 
 _MOST_FACTORS = 100
-_BLOCK_CELLS = 2**22
+_BLOCK_CELLS, _DEVICE_CELLS = 2**22, 2**28
 
 
 class _Rows(NamedTuple):
@@ -41,18 +47,18 @@ class _Rows(NamedTuple):
     log_det, trace : (n,), log |C| and tr(Phi C Phi') for the covariance C of unknown labels.
     """
 
-    y: np.ndarray
-    variance: np.ndarray
-    z: np.ndarray
-    rate: np.ndarray
-    log_det: np.ndarray
-    trace: np.ndarray
+    y: Any
+    variance: Any
+    z: Any
+    rate: Any
+    log_det: Any
+    trace: Any
 
 
 class _Prior(NamedTuple):
     """Phi : (k, c); noise_z, noise_y : variances sigma^2 and chi^2; a, b : of the precisions."""
 
-    Phi: np.ndarray
+    Phi: Any
     noise_z: float
     noise_y: float
     a: float
@@ -93,6 +99,8 @@ class BCS(LabelGapClassifier):
     max_iter : int
     tol : float
         Converged when the bound gains less than ``tol`` times its size.
+    device : str, optional
+        A device of torch to fit and to predict on; features become dense there.
     callback : callable, optional
         Called with a :class:`labelgap.fitting.Progress` after every iteration; returning True
         stops.
@@ -138,6 +146,7 @@ class BCS(LabelGapClassifier):
         "n_predict": [Interval(Integral, 1, None, closed="left")],
         "max_iter": [Interval(Integral, 1, None, closed="left")],
         "tol": [Interval(Real, 0, None, closed="left")],
+        "device": [str, None],
         "callback": [callable, None],
         "random_state": ["random_state"],
     }
@@ -154,6 +163,7 @@ class BCS(LabelGapClassifier):
         n_predict: int = 20,
         max_iter: int = 50,
         tol: float = 1e-4,
+        device: str | None = None,
         callback: Callable | None = None,
         random_state: Any = None,
     ) -> None:
@@ -166,6 +176,7 @@ class BCS(LabelGapClassifier):
         self.n_predict = n_predict
         self.max_iter = max_iter
         self.tol = tol
+        self.device = device
         self.callback = callback
         self.random_state = random_state
 
@@ -174,23 +185,23 @@ class BCS(LabelGapClassifier):
         if not labelled.size:
             raise ValueError("y has no observed entry at all: give the labels of some rows")
         known = labels[labelled].to_dense()
-        features = prepare_features(as_double(X[labelled]))
         self.projection_ = self._project(labels.n_labels)
-        prior = self._prior()
+        features, values, Phi = placed(self.device, as_double(X[labelled]), known, self.projection_)
+        prior = self._prior(Phi)
         regression = _Regression.of(features, prior.noise_z, self.precision_w)
-        rows = _first_rows(known, prior)
+        rows = _first_rows(values, prior)
         monitor = Monitor(self.max_iter, self.tol, self.callback)
         for _ in range(self.max_iter):
             W = regression.solve(features, rows.z)
             mean = linear_part(features, W)
-            rows = _update_rows(rows, known, mean, prior)
-            if monitor.record(_bound(rows, known, mean, prior) + regression.bound(W)):
+            rows = _update_rows(rows, values, mean, prior)
+            if monitor.record(_bound(rows, values, mean, prior) + regression.bound(W)):
                 break
         self.trace_: Trace = monitor.finish()
         self.n_iter_ = self.trace_.n_iter
-        self.coef_, self.intercept_ = W[:-1], W[-1]
+        self.coef_, self.intercept_ = to_numpy(W[:-1]), to_numpy(W[-1])
         observed = ~np.isnan(known)
-        scores = self._posterior_means(features.rows)
+        scores = to_numpy(self._posterior_means(linear_part(features, W), prior))
         self.slope_, self.level_ = fit_sigmoid(scores[observed], known[observed])
 
     def _project(self, n_labels: int) -> np.ndarray:
@@ -198,22 +209,25 @@ class BCS(LabelGapClassifier):
         rng = check_random_state(self.random_state)
         return rng.standard_normal((k, n_labels)) / np.sqrt(k)
 
-    def _prior(self) -> _Prior:
+    def _prior(self, Phi: Any) -> _Prior:
         values = (float(v) for v in (self.noise_z, self.noise_y, self.a, self.b))
-        return _Prior(self.projection_, *values)
+        return _Prior(Phi, *values)
 
-    def _posterior_means(self, X: Any) -> np.ndarray:
-        """Means of the labels of rows of which none is known."""
-        prior = self._prior()
-        mean = np.asarray(X @ self.coef_) + self.intercept_
-        unknown = np.full((len(mean), self.projection_.shape[1]), np.nan)
+    def _posterior_means(self, mean: Any, prior: _Prior) -> Any:
+        """Means of the labels of rows of which none is known; ``mean`` is that of z."""
+        xp = array_namespace(mean)
+        unknown = xp.full_like(mean[:, :1], np.nan) + xp.zeros_like(prior.Phi[:1])
         rows = _first_rows(unknown, prior)._replace(z=mean)
         for _ in range(self.n_predict):
             rows = _update_rows(rows, unknown, mean, prior)
         return rows.y
 
     def _decision_function(self, X: Any) -> np.ndarray:
-        return self.slope_ * self._posterior_means(as_double(X)) + self.level_
+        features, coef, intercept, Phi = placed(
+            self.device, as_double(X), self.coef_, self.intercept_, self.projection_
+        )
+        mean = times(features, coef) + intercept
+        return self.slope_ * to_numpy(self._posterior_means(mean, self._prior(Phi))) + self.level_
 
     def _predict_proba(self, X: Any) -> np.ndarray:
         return expit(self._decision_function(X))
@@ -222,87 +236,97 @@ class BCS(LabelGapClassifier):
 class _Regression(NamedTuple):
     """Beliefs of W given z: covariance A^-1 in every column, A = [X 1]'[X 1]/noise + precision I.
 
-    factor : Cholesky factor of A; noise, precision : floats.
+    L : lower factor of A; noise, precision : floats.
     """
 
-    factor: tuple
+    L: Any
     noise: float
     precision: float
 
     @classmethod
     def of(cls, features: Features, noise: float, precision: float) -> _Regression:
-        matrix = weighted_gram(features, np.ones((features.shape[0], 1)))[0] / noise
-        matrix[np.diag_indices(len(matrix))] += precision
-        return cls(linalg.cho_factor(matrix), noise, precision)
+        xp = array_namespace(features.rows)
+        ones = array_like(xp, np.ones((features.shape[0], 1)), features.rows)
+        matrix = weighted_gram(features, ones)[0] / noise
+        matrix = matrix + precision * array_like(xp, np.eye(len(matrix)), matrix)
+        L, failed = cholesky(xp, matrix[None])
+        if failed is not None:
+            raise np.linalg.LinAlgError(
+                "the system of W is singular in double precision: scale the features "
+                "(StandardScaler), or raise precision_w or noise_z"
+            )
+        return cls(L[0], noise, precision)
 
-    def solve(self, features: Features, z: np.ndarray) -> np.ndarray:
+    def solve(self, features: Features, z: Any) -> Any:
         """Mean of W, the intercept in the last row."""
         cross = with_intercept(transposed_times(features, z), z)
-        return linalg.cho_solve(self.factor, cross / self.noise)
+        return cholesky_solve(array_namespace(z), self.L, cross / self.noise)
 
-    def bound(self, W: np.ndarray) -> float:
+    def bound(self, W: Any) -> float:
         """E[log p(W)] - E[log q(W)], less what its spread takes from the fit of z."""
-        d, k = W.shape
-        log_det = 2 * np.log(np.diag(self.factor[0])).sum()
+        xp, (d, k) = array_namespace(W), W.shape
+        log_det = 2 * float(xp.sum(xp.log(xp.linalg.diagonal(self.L))))
         volume = d * np.log(self.precision) - log_det
-        return float(0.5 * (k * volume - self.precision * (W**2).sum()))
+        return float(0.5 * (k * volume - self.precision * float(xp.sum(W**2))))
 
 
-def _first_rows(known: np.ndarray, prior: _Prior) -> _Rows:
+def _first_rows(known: Any, prior: _Prior) -> _Rows:
     """Unknown labels begin at zero, with the mean precision of the prior."""
-    gaps = np.isnan(known)
-    y = np.where(gaps, 0.0, known)
+    xp = array_namespace(known)
+    gaps = xp.isnan(known)
+    y = xp.where(gaps, 0.0, known)
     spread = prior.b / prior.a
-    rate = np.where(gaps, spread * (prior.a + 0.5), prior.b + 0.5 * y**2)
-    nothing = np.zeros(len(known))
-    return _Rows(y, np.where(gaps, spread, 0.0), y @ prior.Phi.T, rate, nothing, nothing)
+    rate = xp.where(gaps, spread * (prior.a + 0.5), prior.b + 0.5 * y**2)
+    nothing = xp.zeros_like(y[:, 0])
+    return _Rows(y, spread * xp.astype(gaps, y.dtype), y @ prior.Phi.T, rate, nothing, nothing)
 
 
-def _update_rows(rows: _Rows, known: np.ndarray, mean: np.ndarray, prior: _Prior) -> _Rows:
+def _update_rows(rows: _Rows, known: Any, mean: Any, prior: _Prior) -> _Rows:
     """Beliefs of unknown labels, then of precisions, then of projections: each the best there is.
 
     ``mean`` is what the features predict of z.
     """
-    y, variance, _, rate, log_det, trace = (part.copy() for part in rows)
-    gaps = np.isnan(known)
-    open_rows = np.flatnonzero(gaps.any(axis=1))
-    k, c = prior.Phi.shape
-    size = max(1, _BLOCK_CELLS // (k * max(k, c)))
+    xp, Phi = array_namespace(known), prior.Phi
+    y, variance, _, rate, log_det, trace = (xp.asarray(part, copy=True) for part in rows)
+    gaps = xp.isnan(known)
+    open_rows = xp.nonzero(xp.any(gaps, axis=1))[0]
+    k, c = Phi.shape
+    size = max(1, (_BLOCK_CELLS if xp is np else _DEVICE_CELLS) // (k * max(k, c)))
     for first in range(0, len(open_rows), size):
         part = open_rows[first : first + size]
         gap = gaps[part]
-        spread = np.where(gap, rate[part] / (prior.a + 0.5), 0.0)
-        from_known = np.where(gap, 0.0, y[part]) @ prior.Phi.T
+        spread = xp.where(gap, rate[part] / (prior.a + 0.5), 0.0)
+        from_known = xp.where(gap, 0.0, y[part]) @ Phi.T
         right_side = rows.z[part] - from_known
         # Woodbury: S - S Phi' M^-1 Phi S with M = Phi S Phi' + noise_y I
-        M = weighted_ridge(spread, prior.Phi.T, right_side, prior.noise_y, covariance="full")
-        y[part] = np.where(gap, spread * (M.z @ prior.Phi), y[part])
-        shrink = np.einsum("nkj,kj->nj", M.covariance @ prior.Phi, prior.Phi)
+        M = weighted_ridge(spread, Phi.T, right_side, prior.noise_y, covariance="full")
+        y[part] = xp.where(gap, spread * (M.z @ Phi), y[part])
+        shrink = xp.einsum("nkj,kj->nj", M.covariance @ Phi, Phi)
         variance[part] = spread - spread**2 * shrink
-        log_spread = np.log(spread, out=np.zeros_like(spread), where=gap).sum(axis=1)
+        log_spread = xp.sum(xp.log(xp.where(gap, spread, 1.0)), axis=1)
         log_det[part] = log_spread + k * np.log(prior.noise_y) - M.log_det
-        inverse_trace = np.trace(M.covariance, axis1=1, axis2=2)
-        trace[part] = prior.noise_y * k - prior.noise_y**2 * inverse_trace
+        trace[part] = prior.noise_y * xp.sum(spread * shrink, axis=1)
     rate = prior.b + 0.5 * (y**2 + variance)
-    z = prior.variance_z * (mean / prior.noise_z + y @ prior.Phi.T / prior.noise_y)
+    z = prior.variance_z * (mean / prior.noise_z + y @ Phi.T / prior.noise_y)
     return _Rows(y, variance, z, rate, log_det, trace)
 
 
-def _bound(rows: _Rows, known: np.ndarray, mean: np.ndarray, prior: _Prior) -> float:
+def _bound(rows: _Rows, known: Any, mean: Any, prior: _Prior) -> float:
     """Lower bound of the log evidence of the rows, without what concerns W alone."""
-    n, k = rows.z.shape
+    xp, (n, k) = array_namespace(known), rows.z.shape
     shape = prior.a + 0.5
-    precision, log_precision = shape / rows.rate, digamma(shape) - np.log(rows.rate)
+    precision, log_precision = shape / rows.rate, digamma(shape) - xp.log(rows.rate)
     entries = 0.5 * log_precision - 0.5 * precision * (rows.y**2 + rows.variance)
     entries += (prior.a - 1) * log_precision - prior.b * precision
-    entries -= np.log(rows.rate)
+    entries -= xp.log(rows.rate)
     constant = prior.a * np.log(prior.b) - gammaln(prior.a) - 0.5 * np.log(2 * np.pi)
     constant += shape + gammaln(shape) + (1 - shape) * digamma(shape)
-    n_gaps = np.isnan(known).sum()
-    entropy = 0.5 * (rows.log_det.sum() + n_gaps * (1 + np.log(2 * np.pi)))
+    n_gaps = int(xp.sum(xp.astype(xp.isnan(known), xp.int64)))
+    entropy = 0.5 * (float(rows.log_det.sum()) + n_gaps * (1 + np.log(2 * np.pi)))
     entropy += n * k / 2 * (1 + np.log(2 * np.pi * prior.variance_z))
-    error_z = np.square(mean - rows.z).sum() + n * k * prior.variance_z
-    error_y = np.square(rows.y @ prior.Phi.T - rows.z).sum() + n * k * prior.variance_z
-    error_y += rows.trace.sum()
+    error_z = float(xp.sum((mean - rows.z) ** 2)) + n * k * prior.variance_z
+    error_y = float(xp.sum((rows.y @ prior.Phi.T - rows.z) ** 2)) + n * k * prior.variance_z
+    error_y += float(rows.trace.sum())
     fit = -error_z / (2 * prior.noise_z) - error_y / (2 * prior.noise_y)
-    return float(entries.sum() + entries.size * constant + entropy + fit)
+    n_entries = known.shape[0] * known.shape[1]
+    return float(entries.sum()) + n_entries * constant + entropy + fit

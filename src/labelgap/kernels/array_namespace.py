@@ -7,7 +7,7 @@ from types import ModuleType
 from typing import Any
 
 import numpy as np
-from scipy import sparse
+from scipy import linalg, sparse
 
 __all__ = [
     "array_like",
@@ -185,7 +185,9 @@ def _first_without_factor(xp: ModuleType, matrices: Any) -> int:
 
 
 def _solve_triangular(xp: ModuleType, triangle: Any, right_side: Any, *, upper: bool) -> Any:
-    """The array API has no triangular solve: torch's own where there is one, else a general one."""
+    """The array API has no triangular solve: a library's own where there is one."""
+    if xp is np and triangle.ndim == 2:
+        return linalg.solve_triangular(triangle, right_side, lower=not upper)
     if hasattr(xp.linalg, "solve_triangular"):
         return xp.linalg.solve_triangular(triangle, right_side, upper=upper)
     return xp.linalg.solve(triangle, right_side)

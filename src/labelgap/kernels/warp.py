@@ -84,8 +84,9 @@ def warp_loss(positives: sparse.csr_array, others: sparse.csr_array, U: np.ndarr
     total = 0.0
     for first in range(0, len(U), size):
         scores = U[first : first + size] @ B.T
-        parts = (m.indptr[first : first + len(scores) + 1] for m in (positives, others))
-        total += _loss(*parts, positives.indices, others.indices, scores, weights)
+        some = slice(first, first + len(scores) + 1)
+        starts = positives.indptr[some], others.indptr[some]
+        total += _loss(*starts, positives.indices, others.indices, scores, weights)
     return total
 
 
