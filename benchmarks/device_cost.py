@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from labelgap import GMFS, MLLCS, RMFL, BinaryRelevance, Labels, Mend
-from labelgap.baselines import CMFS, FSNM, GLOCAL, LEML, MIFS, MLMLFS, SFUS
+from labelgap.baselines import BCS, CMFS, FSNM, GLOCAL, LEML, MIFS, MLMLFS, SFUS
 from labelgap.fitting import EM
 from result_rows import ResultRows
 
@@ -31,6 +31,7 @@ MODELS: dict[str, Callable[[str | None], Any]] = {
     "GMFS": lambda device: GMFS(20, inference=EM(5, tol=0.0), device=device, random_state=0),
     "LEML": lambda device: LEML(50, max_iter=10, tol=0.0, device=device),
     "GLOCAL": lambda device: GLOCAL(40, max_iter=10, tol=0.0, device=device, random_state=0),
+    "BCS": lambda device: BCS(50, max_iter=3, n_predict=3, tol=0.0, device=device, random_state=0),
     "FSNM": lambda device: FSNM(1.0, max_iter=3, tol=0.0, device=device),
     "SFUS": lambda device: SFUS(1.0, 1.0, unknown="negative", max_iter=10, tol=0.0, device=device),
     "MLMLFS": lambda device: MLMLFS(1.0, 1.0, max_iter=10, tol=0.0, device=device),

@@ -6,7 +6,6 @@ import os
 import platform
 import subprocess
 from functools import cache
-from importlib import metadata
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +14,8 @@ import numpy as np
 import scipy
 import sklearn
 import threadpoolctl
+
+from labelgap import __version__
 
 _SOURCE = Path(__file__).parents[1]
 _STATUS = Path("/proc/self/status")
@@ -34,7 +35,7 @@ def machine_facts() -> dict[str, Any]:
     versions = {module.__name__: module.__version__ for module in (np, scipy, sklearn, numba)}
     return {
         "commit": _commit(),
-        "versions": {"labelgap": metadata.version("labelgap"), **versions},
+        "versions": {"labelgap": __version__, **versions},
         "cpu": _cpu(),
         "blas": _blas(),
         "python": platform.python_version(),

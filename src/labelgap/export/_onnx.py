@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from importlib.metadata import version
 from typing import Any, Literal
 
 import numpy as np
@@ -14,6 +13,7 @@ from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import MaxAbsScaler, Normalizer, StandardScaler
 from sklearn.utils.validation import check_is_fitted
 
+from labelgap import __version__
 from labelgap._extras import require
 from labelgap.export._linear import LinearForm, NotLinearError, linear_form
 
@@ -100,7 +100,7 @@ def to_onnx(
         feature_names = [f"feature {j}" for j in range(n_features)]
     labels = last.classes_ if label_names is None else label_names
     metadata = {
-        "labelgap_version": version("labelgap"),
+        "labelgap_version": __version__,
         "estimator": type(last).__name__,
         "feature_names": _listed("feature_names", feature_names, n_features),
         "label_names": _listed("label_names", labels, form.intercept.size),
