@@ -125,6 +125,24 @@ def test_gaps_cost_little_where_projections_are_many(rng):
     assert quality[1] > 0.86
 
 
+def test_blocks_of_rows_change_nothing(rng, monkeypatch):
+    X, Y = problem(rng, gaps=0.3)
+    fits = []
+    for cells in (2**22, 1):
+        monkeypatch.setattr("labelgap.baselines._bcs._BLOCK_CELLS", cells)
+        fits.append(BCS(5, max_iter=4, n_predict=3, tol=0.0, random_state=0).fit(X, Y))
+    whole, rowwise = fits
+    np.testing.assert_allclose(rowwise.trace_.objective, whole.trace_.objective)
+    np.testing.assert_allclose(rowwise.predict_proba(X), whole.predict_proba(X))
+    assert all(type(value) is float for value in whole.trace_.objective)
+
+
+def test_a_singular_system_is_told(rng):
+    X, Y = problem(rng, gaps=0.0)
+    with pytest.raises(np.linalg.LinAlgError, match="raise precision_w"):
+        BCS(3, precision_w=1e-300, random_state=0).fit(np.hstack([X, X]), Y)
+
+
 def test_endings_ambiguous_zeros_and_bad_input(rng):
     X, Y = problem(rng, gaps=0.0)
     plain = BCS(max_iter=3, tol=0.0, random_state=0).fit(X, Y)

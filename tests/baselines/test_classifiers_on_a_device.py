@@ -44,6 +44,21 @@ def test_same_coefficients_and_objectives(classifier, n, d, gaps):
         assert all(isinstance(part, np.ndarray | np.generic) for part in fitted)
 
 
+@pytest.mark.parametrize("classifier", CLASSIFIERS, ids=str)
+def test_predicts_where_the_device_is_not(classifier):
+    pytest.importorskip("torch")
+    X, Y = problem(np.random.default_rng(3), 40, 6, 0.3)
+    model = type(classifier)(**(classifier.get_params() | {"device": "cpu"})).fit(X, Y)
+    expected = model.predict_proba(X)
+    model.set_params(device="cuda:99")
+    for part in vars(model).values():
+        if isinstance(part, np.ndarray):
+            part.flags.writeable = False  # as those of a file that is mapped
+    np.testing.assert_allclose(model.predict_proba(X), expected, atol=1e-9)
+    model.set_params(device="cpu")
+    np.testing.assert_allclose(model.predict_proba(X), expected, atol=1e-9)
+
+
 def test_steps_by_products_do_not_need_axes(monkeypatch):
     """With so many features, or labels and factors, that their matrices are not made."""
     pytest.importorskip("torch")

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import re
+from importlib import metadata
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+import labelgap
 from labelgap.bench._facts import forget_peak, machine_facts, peak_gigabytes
 
 
@@ -18,6 +20,15 @@ def test_facts_are_told():
     assert {"labelgap", "scipy", "sklearn", "numba"} < set(facts["versions"])
     assert re.search(r"\d+ processors$", facts["cpu"])
     assert re.fullmatch(r"([0-9a-f]{7,}\+?)?", facts["commit"])
+
+
+def test_a_tree_that_is_not_installed_has_a_version(monkeypatch):
+    def missing(name: str) -> str:
+        raise metadata.PackageNotFoundError(name)
+
+    monkeypatch.setattr(metadata, "version", missing)
+    machine_facts.cache_clear()
+    assert machine_facts()["versions"]["labelgap"] == labelgap.__version__
 
 
 @pytest.mark.skipif(not Path("/proc/self/clear_refs").exists(), reason="a system without it")

@@ -43,6 +43,30 @@ def test_loss_is_that_of_the_slow_twin(rng, scale):
     assert warp_loss(as_csr(positives), as_csr(others & False), X @ A, B) == 0
 
 
+@pytest.mark.parametrize("cells", [1, 7, 3 * 7])
+def test_blocks_of_rows_add_up(rng, monkeypatch, cells):
+    X, positives, others, A, B = problem(rng)
+    monkeypatch.setattr("labelgap.kernels.warp._BLOCK_CELLS", cells)
+    found = warp_loss(as_csr(positives), as_csr(others), X @ A, B)
+    assert found == pytest.approx(slow.warp_loss(positives, others, X @ A, B))
+
+
+def test_labels_exactly_at_the_margin_do_not_violate():
+    U, B = np.array([[1.0]]), np.array([[3.0], [2.0], [2.5], [3.0], [4.0]])
+    positives, others = np.array([[True] + [False] * 4]), np.array([[False] + [True] * 4])
+    found = warp_loss(as_csr(positives), as_csr(others), U, B)
+    assert found == pytest.approx((1 + 1 / 2 + 1 / 3) * (0.5 + 1 + 2) / 3)
+    assert found == pytest.approx(slow.warp_loss(positives, others, U, B))
+
+
+@pytest.mark.parametrize("label", [0, 3])
+def test_scores_that_are_no_numbers_are_no_fit(label):
+    U, B = np.array([[1.0]]), np.array([[3.0], [1.0], [1.0], [1.0]])
+    B[label] = np.nan
+    positives, others = np.array([[True] + [False] * 3]), np.array([[False] + [True] * 3])
+    assert np.isnan(warp_loss(as_csr(positives), as_csr(others), U, B))
+
+
 def test_the_mean_step_has_the_expected_weight(rng):
     """N draws are geometric with probability |V| / n_others, cut off at n_others."""
     X, _, _, A, B = problem(rng, n=1, c=9, scale=2.0)

@@ -8,11 +8,11 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
-from importlib.metadata import version
 from typing import Any
 
 import numpy as np
 
+from labelgap import __version__
 from labelgap.audit._chances import Chances, chances_from
 from labelgap.audit._decisions import Decisions
 from labelgap.audit._evidence import collect_evidence
@@ -124,7 +124,7 @@ def audit(
     }
     about = Provenance(
         command=command,
-        version=version("labelgap"),
+        version=__version__,
         created=datetime.now(UTC).isoformat(timespec="seconds"),
         random_state=random_state,
         model=_model_in_words(model, given),

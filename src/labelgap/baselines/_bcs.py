@@ -11,7 +11,7 @@ from scipy.special import digamma, expit, gammaln
 from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_random_state
 
-from labelgap.baselines._linear import as_double, placed
+from labelgap.baselines._linear import as_double, device_if_there, placed
 from labelgap.estimator import LabelGapClassifier
 from labelgap.fitting import Monitor, Trace
 from labelgap.kernels.array_namespace import (
@@ -36,7 +36,7 @@ from labelgap.yardsticks._calibration import fit_sigmoid
 __all__ = ["BCS"]
 
 _MOST_FACTORS = 100
-_BLOCK_CELLS, _DEVICE_CELLS = 2**22, 2**28
+_BLOCK_CELLS, _DEVICE_CELLS = 2**22, 2**26
 
 
 class _Rows(NamedTuple):
@@ -100,7 +100,7 @@ class BCS(LabelGapClassifier):
     tol : float
         Converged when the bound gains less than ``tol`` times its size.
     device : str, optional
-        A device of torch to fit and to predict on; features become dense there.
+        A device of torch to fit on, and to predict on where it is there; features become dense.
     callback : callable, optional
         Called with a :class:`labelgap.fitting.Progress` after every iteration; returning True
         stops.
@@ -224,7 +224,11 @@ class BCS(LabelGapClassifier):
 
     def _decision_function(self, X: Any) -> np.ndarray:
         features, coef, intercept, Phi = placed(
-            self.device, as_double(X), self.coef_, self.intercept_, self.projection_
+            device_if_there(self.device),
+            as_double(X),
+            self.coef_,
+            self.intercept_,
+            self.projection_,
         )
         mean = times(features, coef) + intercept
         return self.slope_ * to_numpy(self._posterior_means(mean, self._prior(Phi))) + self.level_
@@ -329,4 +333,4 @@ def _bound(rows: _Rows, known: Any, mean: Any, prior: _Prior) -> float:
     error_y += float(rows.trace.sum())
     fit = -error_z / (2 * prior.noise_z) - error_y / (2 * prior.noise_y)
     n_entries = known.shape[0] * known.shape[1]
-    return float(entries.sum()) + n_entries * constant + entropy + fit
+    return float(float(entries.sum()) + n_entries * constant + entropy + fit)

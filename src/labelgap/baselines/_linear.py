@@ -22,6 +22,7 @@ __all__ = [
     "LinearScores",
     "as_double",
     "cosine_distances",
+    "device_if_there",
     "fill_unknown",
     "placed",
     "solve_as_one",
@@ -93,8 +94,22 @@ def placed(device: str | None, X: Any, *arrays: Any) -> tuple[Features, *tuple[A
         return prepare_features(X), *arrays
     torch = require("torch", extra="gpu", purpose="device=")
     dense = X.toarray() if sparse.issparse(X) else X
-    rows, *others = (torch.asarray(array, device=device) for array in (dense, *arrays))
+    # torch warns of arrays that it could not write to, as those of a file that is mapped
+    writable = (np.require(array, requirements="W") for array in (dense, *arrays))
+    rows, *others = (torch.asarray(array, device=device) for array in writable)
     return prepare_features(rows), *others
+
+
+def device_if_there(device: str | None) -> str | None:
+    """The device, or None where torch or the device is missing."""
+    if device is None:
+        return None
+    try:
+        torch = require("torch", extra="gpu", purpose="device=")
+        torch.ones(1, dtype=torch.float64, device=device)
+    except (ImportError, RuntimeError, AssertionError, TypeError):
+        return None
+    return device
 
 
 def solve_as_one(

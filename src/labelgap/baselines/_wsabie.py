@@ -79,7 +79,8 @@ class WSABIE(LabelGapClassifier):
     rough across rows.
 
     The loss goes down on average and not in every pass: steps are made one pair at a time, with a
-    noisy estimate of the rank.
+    noisy estimate of the rank. Where steps are so long that it does not settle, rounding decides
+    where they end, and the same ``random_state`` gives another fit on another processor.
 
     References
     ----------

@@ -140,7 +140,7 @@ def _loss(positive_starts, other_starts, positives, others, scores, weights):
             n_violators, excess = 0, 0.0
             for j in range(n_others):
                 violation = of_others[j] + above
-                n_violators += violation > 0
+                n_violators += not violation <= 0  # NaN counts, and makes the loss NaN
                 excess += max(violation, 0.0)
             if n_violators:
                 total += weights[n_violators] * excess / n_violators
