@@ -4,7 +4,7 @@ Drawn features and labels, 40% of the entries unknown; fixed numbers of iteratio
 fit of each, so that neither compilation nor the start of the device counts. What both predict is
 compared. Rows of another machine are shown, not measured again, without ``--again``.
 
-    python benchmarks/device_cost.py [--device cuda] [--rows 10000] [--models LEML RMFL ...] [--again]
+    python benchmarks/device_cost.py [--device cuda] [--rows 10000] [--models LEML ...] [--again]
 """
 
 from __future__ import annotations
