@@ -10,13 +10,13 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from sklearn.ensemble import RandomForestClassifier
 from sklearn.feature_selection import mutual_info_classif
 from sklearn.preprocessing import MinMaxScaler
 
 from gmfs_data import Run
 from labelgap import GMFS
 from labelgap.baselines import CMFS, FSNM, MIFS, MLMLFS, SFUS
+from labelgap.bench.methods._selectors import forest_importances
 
 # Where tuned methods are fitted: a device of torch, or the processor.
 DEVICE: str | None = None
@@ -80,8 +80,7 @@ def _information(present: np.ndarray, y: np.ndarray) -> np.ndarray:
 
 def score_forest(run: Run, seed: int) -> np.ndarray:
     """Impurity importances of a forest whose splits serve the mean over all labels."""
-    forest = RandomForestClassifier(200, random_state=seed)
-    return forest.fit(run.standardised[run.train], run.Y.to_dense()).feature_importances_
+    return forest_importances(run.standardised[run.train], run.Y.to_dense(), 200, seed)
 
 
 def score_random(run: Run, seed: int) -> np.ndarray:
