@@ -5,9 +5,13 @@ middle rate, by the same folds and the same measure as the penalties of ``mend_t
 features, a fifth of which go to the logistic regression that was chosen for the observed entries;
 IMVWL has one view; no label is unseen here, which is what MLLCS is made for. A fit of more than
 LIMIT seconds is given up, and so is the system on that set and kind of gap. Settings of IMVWL that
-differ in what predicts from its factors share them, and their seconds count for each.
+differ in what predicts from its factors share them, and their seconds count for each. On bibtex and
+delicious, where half as many factors as features take minutes, it has 50 or 100.
 
     python benchmarks/mend_systems.py [sets] [--gaps entries positives] [--systems BMLPL ...]
+                                      [--runs 1 2 3]
+
+Without any number after ``--runs`` settings are chosen and nothing else.
 """
 
 from __future__ import annotations
@@ -33,6 +37,13 @@ from which_method_models import CLASSIFIERS, SELECTORS, SHARE_OF_FEATURES, VIEWS
 CANDIDATES: dict[str, list[dict[str, Any]]] = {
     name: CLASSIFIERS[name].candidates for name in ("BMLPL", "MLLCS", "RMFL")
 } | {"GMFS": SELECTORS["GMFS"].candidates, "IMVWL": VIEWS["IMVWL"].candidates}
+FEW_FACTORS = [
+    {"n_factors": 50},
+    {"n_factors": 50, "predictor": "logistic"},
+    {"n_factors": 50, "predictor": "combined"},
+    {"n_factors": 100, "predictor": "combined"},
+]
+WITH_FEW_FACTORS = ("bibtex", "delicious")
 ON_DEVICE = ("MLLCS", "RMFL", "GMFS")
 LIMIT = 60.0
 KEY = ("dataset", "gap", "rate", "method")
@@ -132,7 +143,7 @@ class Systems:
         """The best of the settings; None if all are given up."""
         found = []
         wanted = {"dataset": self.name, "gap": self.gap, "rate": self.middle, "method": method}
-        for settings in CANDIDATES[method]:
+        for settings in self.candidates(method):
             row = self.tried.find(**wanted, setting=settings)
             if row is None:
                 row = {"experiment": "selection", **wanted, "setting": settings}
@@ -141,6 +152,10 @@ class Systems:
             if row["outcome"] == "fitted":
                 found.append((row["micro_auc"], settings))
         return max(found, key=lambda pair: pair[0])[1] if found else None
+
+    def candidates(self, method: str) -> list[dict[str, Any]]:
+        few = method == "IMVWL" and self.name in WITH_FEW_FACTORS
+        return FEW_FACTORS if few else CANDIDATES[method]
 
     def held_out_area(self, method: str, settings: dict[str, Any]) -> dict[str, Any]:
         values, seconds = [], 0.0
@@ -190,16 +205,18 @@ def main() -> None:
     parser.add_argument("sets", nargs="*", default=[*CHOSEN_ON, *CONFIRMED_ON])
     parser.add_argument("--gaps", nargs="*", default=list(GAPS))
     parser.add_argument("--systems", nargs="*", default=list(CANDIDATES))
-    parser.add_argument("--runs", type=int, help="5, or 3 for large sets, by default")
+    parser.add_argument("--runs", nargs="*", type=int, help="1 to 5, or to 3, by default")
     parser.add_argument("--device", help="of torch, for MLLCS, RMFL and GMFS")
     arguments = parser.parse_args()
     warnings.simplefilter("ignore")
     for name in arguments.sets:
-        n_runs = arguments.runs or (3 if name in LARGE else 5)
+        every = range(1, 4 if name in LARGE else 6)
+        runs = every if arguments.runs is None else arguments.runs
         for gap in arguments.gaps:
             for method in arguments.systems:
                 table = Systems(name, gap, arguments.device)
-                for seed in range(1, 1 + n_runs):
+                table.choose(method)
+                for seed in runs:
                     for rate in GAPS[gap]:
                         table.measure(method, rate, seed)
 

@@ -39,7 +39,7 @@ ALLOWED: dict[str, set[str]] = {
     "yardsticks": _LEARNING,
     "models": _LEARNING | {"yardsticks"},
     "baselines": _LEARNING | {"yardsticks", "models"},
-    "mending": _LEARNING | {"yardsticks"},
+    "mending": _LEARNING | {"yardsticks", "models"},
     "bench": _LEARNING | _DATA | _METHODS,
     "audit": _LEARNING | _DATA | _METHODS,
     "export": _LEARNING | _METHODS,

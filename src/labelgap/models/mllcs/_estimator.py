@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from dataclasses import replace
 from numbers import Integral, Real
@@ -9,6 +10,7 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 from scipy.special import expit, ndtri
+from sklearn.utils import gen_batches
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_random_state
 
@@ -31,7 +33,7 @@ from labelgap.fitting import (
 )
 from labelgap.kernels.exposure import forgotten_probability
 from labelgap.kernels.products import linear_part, prepare_features
-from labelgap.labels import Labels, State
+from labelgap.labels import Labels, LabelWarning, State
 from labelgap.models.mllcs import (
     _extend,
     _prepare,
@@ -41,7 +43,7 @@ from labelgap.models.mllcs import (
 from labelgap.models.mllcs._counts import Counts, count_offset, prepare_counts
 from labelgap.models.mllcs._model import CooccurrenceModel, Params, exact_solver, with_ones
 from labelgap.models.mllcs._posterior import ChainSamples
-from labelgap.models.mllcs._rows import feature_gram
+from labelgap.models.mllcs._rows import RowSteps, feature_gram
 from labelgap.models.mllcs._start import first_weights, starting_params, survey_labels
 from labelgap.models.mllcs._unseen_labels import UnseenLabels
 
@@ -257,6 +259,34 @@ class MLLCS(UnseenLabels):
 
     def _predict_proba(self, X: Any) -> np.ndarray:
         return expit(self._decision_function(X))
+
+    def embed(self, X: Any, Y: Any = None, *, n_steps: int = 10) -> np.ndarray:
+        """Factors u of rows, of shape (n_rows, n_factors), as EM finds them.
+
+        From their features and, where ``Y`` is given, from the seen labels that are known of them:
+        the mode of p(u | x, y), by ``n_steps`` steps of EM from W'x. Log-odds of all labels are
+        ``factors @ label_factors_.T + label_bias_``.
+        """
+        X = self._validate_predict(X)
+        if Y is None:
+            return self._factors(X)
+        with warnings.catch_warnings():
+            # of labels that nothing is known of, from which nothing is learned here
+            warnings.simplefilter("ignore", LabelWarning)
+            labels = self.target_.read(Y, n_rows=X.shape[0], zeros=self._zeros)
+        n_seen = len(self.params_.factors)
+        if labels.n_labels == self.seen_.size > n_seen:
+            labels = labels[:, self.seen_]
+        if labels.n_labels != n_seen:
+            raise ValueError(f"Y has {labels.n_labels} labels, the fit had {n_seen} seen ones")
+        steps = RowSteps(self.lambda_u)
+        make = _prepare.block_maker(self.params_.weights.dtype, self.device)
+        size = self.block_rows or _prepare.default_block_rows(labels.n_labels)
+        found = [
+            steps.settled(make(0, X[part], labels[part]), self.params_, n_steps)
+            for part in gen_batches(X.shape[0], size)
+        ]
+        return np.concatenate(found)
 
     def predict_interval(
         self, X: Any, level: float = 0.9, labels: Literal["all", "seen", "unseen"] = "all"

@@ -92,11 +92,24 @@ class RowSteps:
         mean = linear_part(block.features, params.weights)
         xp, V, b, theta, prior = _on_device(block, params, mean)
         U = prior if local is None else local.factors
-        terms = _terms(block, U @ V.T + b, theta)
-        right = (terms.kappa - terms.omega * b) @ V + self.lambda_u * prior
-        U = weighted_ridge(terms.omega, V, right, self.lambda_u).z
+        U = self._moved(_terms(block, U @ V.T + b, theta), V, b, prior)
         terms = _terms(block, U @ V.T + b, theta)
         return Local(U), self._stats(xp, block, terms, U, mean)
+
+    def settled(self, block: Block, params: RowParams, n_steps: int) -> np.ndarray:
+        """The factors of rows that took no part in the fit, after so many steps."""
+        _, V, b, theta, prior = _on_device(
+            block, params, linear_part(block.features, params.weights)
+        )
+        U = prior
+        for _ in range(n_steps):
+            U = self._moved(_terms(block, U @ V.T + b, theta), V, b, prior)
+        return to_numpy(U)
+
+    def _moved(self, terms: LabelTerms, V: Any, b: Any, prior: Any) -> Any:
+        """The minimum of the bound that touches where the terms were taken."""
+        right = (terms.kappa - terms.omega * b) @ V + self.lambda_u * prior
+        return weighted_ridge(terms.omega, V, right, self.lambda_u).z
 
     def _stats(self, xp: Any, block: Block, terms: LabelTerms, U: Any, mean: np.ndarray) -> Stats:
         ones = xp.ones_like(U[:, :1])

@@ -1,0 +1,212 @@
+"""A latent-factor model of all labels."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+from scipy.special import expit
+from sklearn.utils import check_random_state
+
+from labelgap.labels import Labels, State
+from labelgap.mending._completers import Completer
+from labelgap.models.mllcs import MLLCS
+
+__all__ = ["FactorCompleter"]
+
+Settings = dict[str, float]
+
+# from few to many; the search begins in the middle and goes on while it gains
+_GRID: dict[str, tuple[float, ...]] = {
+    "n_factors": (5, 10, 20, 40, 80, 160),
+    "lambda_v": (0.25, 1.0, 4.0, 16.0, 64.0),
+    "lambda_w": (0.4, 1.3, 4.0, 13.0, 40.0),
+    "lambda_u": (0.3, 1.0, 3.0, 10.0, 30.0),
+}
+_START: Settings = {"n_factors": 40, "lambda_v": 4.0, "lambda_w": 4.0, "lambda_u": 3.0}
+_SHARE_HIDDEN = 0.1
+_SMALLEST = 1e-6
+
+
+class Hidden(NamedTuple):
+    """Some known entries, and the labels without them."""
+
+    rows: np.ndarray
+    columns: np.ndarray
+    values: np.ndarray
+    labels: Labels
+
+    @classmethod
+    def draw(cls, labels: Labels, rng: np.random.Generator) -> Hidden | None:
+        states = labels.states()
+        chosen = (states != State.UNKNOWN) & (rng.random(states.shape) < _SHARE_HIDDEN)
+        if not chosen.any():
+            return None
+        rows, columns = np.nonzero(chosen)
+        relevant = states[rows, columns] == State.RELEVANT
+        return cls(rows, columns, relevant, labels.hide(rows, columns))
+
+
+class FactorCompleter(Completer):
+    """Completes by factors that a row has from its features and from its known labels.
+
+    P(y_ij = 1) = sigmoid(u_i . v_j + b_j) with u_i ~ N(W' x_i, 1 / lambda_u), fitted by EM to the
+    known entries: the labels' half of :class:`labelgap.MLLCS`. What is said of an unknown entry
+    comes from the factors that suit the features and all known labels of the row; of a known one,
+    from those without it and the other labels of its group, to which every n_groups-th label
+    belongs (with up to ``n_groups`` labels: without it alone).
+
+    Settings that are None are chosen: a tenth of the known entries is hidden, and the settings
+    under which they are most likely given what is left win, by steps along one setting at a time.
+
+    Parameters
+    ----------
+    n_factors : int, optional
+        At most as many as there are labels.
+    lambda_u, lambda_v, lambda_w : float, optional
+        Precisions of the factors of rows around W'x, of those of labels, and of W, as in
+        :class:`labelgap.MLLCS`.
+    exposure : float or "learn", optional
+        Of ambiguous zeros: the chance that a label was looked at. What is said is then still the
+        chance that the label is recorded, which is that of a look times that of relevance; by
+        default a zero is a zero.
+    n_groups : int
+    choice_rows : int
+        At most so many rows are used to choose settings.
+    device : str, optional
+        Device of torch ("cuda", "cpu").
+    random_state : int, RandomState or None
+
+    Attributes
+    ----------
+    model_ : MLLCS
+    settings_ : dict
+        What was chosen or given.
+    held_out_ : list of pairs of dict and float
+        Every setting that was tried, and the log-loss of the hidden entries.
+    """
+
+    def __init__(
+        self,
+        n_factors: int | None = None,
+        *,
+        lambda_u: float | None = None,
+        lambda_v: float | None = None,
+        lambda_w: float | None = None,
+        exposure: Any = None,
+        n_groups: int = 10,
+        choice_rows: int = 3000,
+        device: str | None = None,
+        random_state: Any = 0,
+    ) -> None:
+        self.n_factors = n_factors
+        self.lambda_u = lambda_u
+        self.lambda_v = lambda_v
+        self.lambda_w = lambda_w
+        self.exposure = exposure
+        self.n_groups = n_groups
+        self.choice_rows = choice_rows
+        self.device = device
+        self.random_state = random_state
+
+    def fit(self, X: Any, labels: Labels, wanted: np.ndarray | None = None) -> Self:
+        if self.n_groups < 2:
+            raise ValueError(f"n_groups={self.n_groups}: give 2 or more")
+        rng = np.random.default_rng(check_random_state(self.random_state).randint(2**31 - 1))
+        self._seed = int(rng.integers(2**31 - 1))
+        self.seen_ = np.flatnonzero(~labels.unseen)
+        self.wanted_ = self.seen_ if wanted is None else np.asarray(wanted)
+        labels = labels[:, self.seen_]
+        self.held_out_: list[tuple[Settings, float]] = []
+        self.settings_ = self._choose(X, labels, rng)
+        self.model_ = self._fitted(X, labels, self.settings_)
+        return self
+
+    def columns(self, X: Any, labels: Labels) -> Iterator[np.ndarray]:
+        labels = labels[:, self.seen_]
+        place = np.full(int(self.seen_.max(initial=-1)) + 1, -1)
+        place[self.seen_] = np.arange(self.seen_.size)
+        whole = self.model_.embed(X, labels)
+        groups = [self._without(X, labels, group) for group in range(self._n_groups(labels))]
+        for label in place[self.wanted_].tolist():
+            column = self._chances(whole, label)
+            known, _ = labels.column(label)
+            column[known] = self._chances(groups[label % len(groups)][known], label)
+            yield column
+
+    # -- internals ----------------------------------------------------------------------------
+
+    def _n_groups(self, labels: Labels) -> int:
+        return min(self.n_groups, labels.n_labels)
+
+    def _without(self, X: Any, labels: Labels, group: int) -> np.ndarray:
+        """Factors of rows from their features and the labels outside of a group."""
+        hidden = np.arange(group, labels.n_labels, self._n_groups(labels))
+        return self.model_.embed(X, labels.with_unseen(hidden))
+
+    def _chances(self, factors: np.ndarray, label: int) -> np.ndarray:
+        model = self.model_
+        chances = expit(factors @ model.label_factors_[label] + model.label_bias_[label])
+        looked_at = model.params_.looked_at
+        return chances if looked_at is None else chances * looked_at[label]
+
+    def _fitted(self, X: Any, labels: Labels, settings: Mapping[str, float]) -> MLLCS:
+        model = MLLCS(
+            int(min(settings["n_factors"], labels.n_labels)),
+            lambda_u=settings["lambda_u"],
+            lambda_v=settings["lambda_v"],
+            lambda_w=settings["lambda_w"],
+            count_weight=0.0,
+            unseen="moments",
+            exposure=self.exposure,
+            device=self.device,
+            random_state=self._seed,
+        )
+        return model.fit(X, labels)
+
+    def _choose(self, X: Any, labels: Labels, rng: np.random.Generator) -> Settings:
+        given = {name: getattr(self, name) for name in _GRID}
+        best: Settings = {name: _START[name] if v is None else v for name, v in given.items()}
+        free = [name for name, value in given.items() if value is None]
+        rows = np.sort(rng.permutation(labels.n_rows)[: self.choice_rows])
+        entries = Hidden.draw(labels[rows], rng)
+        if not free or entries is None:
+            return best
+        best["n_factors"] = min(best["n_factors"], labels.n_labels)
+        X = X[rows]
+        least = self._log_loss(X, entries, best)
+        for name in free:
+            most = labels.n_labels if name == "n_factors" else np.inf
+            ladder = np.unique(np.minimum(_GRID[name], most)).tolist()
+            for step in (1, -1):
+                while (value := _next(ladder, best[name], step)) is not None:
+                    tried = {**best, name: value}
+                    loss = self._log_loss(X, entries, tried)
+                    if loss >= least:
+                        break
+                    best, least = tried, loss
+        return best
+
+    def _log_loss(self, X: Any, entries: Hidden, settings: Settings) -> float:
+        """Of hidden entries, given the features and what is left of the labels of their rows."""
+        for tried, loss in self.held_out_:
+            if tried == settings:
+                return loss
+        model = self._fitted(X, entries.labels, settings)
+        factors = model.embed(X, entries.labels)
+        psi = np.einsum("ik,ik->i", factors[entries.rows], model.label_factors_[entries.columns])
+        chances = expit(psi + model.label_bias_[entries.columns])
+        if model.params_.looked_at is not None:
+            chances = chances * model.params_.looked_at[entries.columns]
+        chances = np.clip(chances, _SMALLEST, 1 - _SMALLEST)
+        loss = -np.where(entries.values, np.log(chances), np.log1p(-chances)).mean()
+        self.held_out_.append((settings, float(loss)))
+        return float(loss)
+
+
+def _next(ladder: list[float], value: float, step: int) -> float | None:
+    """The rung above or below."""
+    if step > 0:
+        return min((one for one in ladder if one > value), default=None)
+    return max((one for one in ladder if one < value), default=None)
