@@ -7,7 +7,15 @@ import pytest
 from scipy.special import logit
 from scipy.stats import norm
 
-from labelgap.mending._recording import recording_rate, relevant_though_unrecorded, with_sum
+from labelgap.mending._recording import (
+    check_rates,
+    halfway,
+    rate_of,
+    recording_rate,
+    relevance_log_odds,
+    relevant_though_unrecorded,
+    with_sum,
+)
 
 
 @pytest.mark.parametrize("c", [0.3, 0.6, 0.9])
@@ -70,3 +78,31 @@ def test_chances_with_a_given_sum():
         shift = logit(found[:50]) - logit(chances[:50])
         np.testing.assert_allclose(shift, shift[0])
     np.testing.assert_array_equal(with_sum(np.zeros(3), 2.0), np.zeros(3))
+
+
+def test_a_rate_for_each_column_is_that_of_the_column():
+    scores = np.random.default_rng(0).normal(size=(20, 3), scale=3)
+    rates = np.array([0.3, 1.0, 0.8])
+    found = relevance_log_odds(scores, rates)
+    for column, c in enumerate(rates):
+        np.testing.assert_allclose(found[:, column], relevance_log_odds(scores[:, column], c))
+    np.testing.assert_array_equal(found[:, 1], scores[:, 1])
+
+
+def test_rates_halfway_to_one():
+    assert halfway(0.5) == 0.75
+    assert halfway((0.5, 1.0)) == (0.75, 1.0)
+    assert [rate_of(0.5, 3), rate_of((0.5, 0.2), 1)] == [0.5, 0.2]
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ([0.5, 0.5], r"shape \(2,\); give one rate, or one for each of the 3 labels"),
+        ([0.5, 0.0, 1.0], r"recorded\[1\] = 0 is no chance"),
+        ([0.5, 0.2, np.nan], r"recorded\[2\] = nan is no chance"),
+    ],
+)
+def test_rates_that_are_none(given, message):
+    with pytest.raises(ValueError, match=message):
+        check_rates(given, 3)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Self
 
 import numpy as np
@@ -10,7 +10,7 @@ from sklearn.base import BaseEstimator, clone
 
 from labelgap.labels import Labels
 
-__all__ = ["Completer", "ScoreCompleter"]
+__all__ = ["Completer", "ScoreCompleter", "check_completers", "cross_fitted"]
 
 
 class Completer(BaseEstimator):
@@ -67,19 +67,37 @@ def cross_fitted(
     labels: Labels,
     wanted: np.ndarray,
     folds: Iterable[np.ndarray],
+    *,
+    guesses: Any = None,
 ) -> Iterator[np.ndarray]:
     """Columns in which no row had a part in what is said of it.
 
-    ``folds`` are the rows of each part.
+    ``folds`` are the rows of each part; ``guesses`` are for completers that take them.
     """
     parts = list(folds)
     columns = []
     for rows in parts:
         others = np.setdiff1d(np.arange(labels.n_rows), rows, assume_unique=True)
-        fitted = clone(completer).fit(X[others], labels[others], wanted)
-        columns.append(fitted.columns(X[rows], labels[rows]))
+        first, second = ({} if guesses is None else {"guesses": guesses[p]} for p in (others, rows))
+        fitted = clone(completer).fit(X[others], labels[others], wanted, **first)
+        columns.append(fitted.columns(X[rows], labels[rows], **second))
     for pieces in zip(*columns, strict=True):
         column = np.empty(labels.n_rows)
         for rows, piece in zip(parts, pieces, strict=True):
             column[rows] = piece
         yield column
+
+
+def check_completers(given: Completer | Sequence[Completer]) -> list[Completer]:
+    """One or several completers as a list."""
+    if isinstance(given, Completer):
+        return [given]
+    for place, one in enumerate(given):
+        if not isinstance(one, Completer):
+            raise TypeError(
+                f"completer[{place}] is {one!r}, not a Completer; "
+                "labelgap.mending.ScoreCompleter makes one of an estimator"
+            )
+    if not given:
+        raise ValueError("completer is empty; give at least one Completer, or None")
+    return list(given)

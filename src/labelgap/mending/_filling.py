@@ -8,7 +8,7 @@ import numpy as np
 from scipy import sparse
 
 from labelgap.labels import Labels
-from labelgap.mending._recording import relevant_though_unrecorded, with_sum
+from labelgap.mending._recording import Rate, rate_of, relevant_though_unrecorded, with_sum
 from labelgap.mending._soft_targets import SoftLabel
 from labelgap.mending._trust import Plan
 from labelgap.yardsticks._per_label import known_entries
@@ -65,7 +65,7 @@ def mended_label(labels: Labels, label: int, chances: np.ndarray, plan: Plan) ->
     asked = np.ones(labels.n_rows, dtype=bool)
     asked[answered] = False
     unknown = np.flatnonzero(asked)
-    c = plan.recorded
+    c = rate_of(plan.recorded, label)
     forgotten = relevant_though_unrecorded(chances[unsure], c, int(values.sum()))
     filled = np.concatenate([np.minimum(chances[unknown] / c, 1.0), forgotten])
     weights = np.concatenate(
@@ -81,17 +81,18 @@ def unsure_rows(labels: Labels, label: int) -> np.ndarray:
     return np.setdiff1d(labels.column(label)[0], known, assume_unique=True)
 
 
-def told_on(one: SoftLabel, labels: Labels, label: int, taught: float, c: float) -> SoftLabel:
-    """What was completed with one rate as it is with another.
+def told_on(one: SoftLabel, labels: Labels, label: int, taught: Rate, rate: Rate) -> SoftLabel:
+    """What was completed with one rate c as it is with another.
 
     Of ambiguous zeros (1 - c) / c for each recorded label are expected to be relevant, of unknown
     entries 1 / c times those that would be recorded.
     """
-    if taught == c:
+    before, c = rate_of(taught, label), rate_of(rate, label)
+    if before == c:
         return one
     _, values = labels.column(label, ambiguous=False)
     there = np.isin(one.rows, unsure_rows(labels, label))
-    chances = np.minimum(taught / c * one.chances, 1.0)
+    chances = np.minimum(before / c * one.chances, 1.0)
     chances[there] = with_sum(one.chances[there], (1 - c) / c * float(values.sum()))
     return one._replace(chances=chances)
 

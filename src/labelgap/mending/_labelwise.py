@@ -80,21 +80,23 @@ class LabelwiseCompleter(Completer):
         wanted: np.ndarray | None = None,
         *,
         start: Sequence[Any] | None = None,
+        guesses: sparse.csr_array | None = None,
     ) -> Self:
         """Learn from rows of features and their labels.
 
         ``start`` are models of the wanted labels without the other labels, if there are any: fits
-        that are made together begin with them.
+        that are made together begin with them. ``guesses`` are codes of labels where they are not
+        known, of the shape of the labels.
         """
         self._check()
         self.frequency_ = observed_frequency(labels)
         self.models_: dict[int, Any]
         asked = np.arange(labels.n_labels) if wanted is None else np.asarray(wanted)
         if self.is_of_forests:
-            X, codes = readable_by_workers(X), label_codes(labels, self.frequency_)
+            X, codes = readable_by_workers(X), self._codes(labels, guesses)
             self.models_ = {one: self._forest(X, codes, labels, one) for one in asked.tolist()}
             return self
-        joined = self._joined(X, labels)
+        joined = self._joined(X, labels, guesses)
         template = probabilistic(self.estimator)
         if are_fitted_together(template):
             self.models_ = self._together(template, joined, labels, asked, start)
@@ -110,13 +112,15 @@ class LabelwiseCompleter(Completer):
             raise ValueError(f"label_variance={self.label_variance}: give a number above 0")
         check_device(probabilistic(self.estimator), self.device)
 
-    def columns(self, X: Any, labels: Labels) -> Iterator[np.ndarray]:
+    def columns(
+        self, X: Any, labels: Labels, *, guesses: sparse.csr_array | None = None
+    ) -> Iterator[np.ndarray]:
         if self.is_of_forests:
-            X, codes = readable_by_workers(X), label_codes(labels, self.frequency_)
+            X, codes = readable_by_workers(X), self._codes(labels, guesses)
             for label, model in self.models_.items():
                 yield self._said_of(model, X, without_column(codes, label))
             return
-        joined = self._joined(X, labels)
+        joined = self._joined(X, labels, guesses)
         if are_fitted_together(probabilistic(self.estimator)):
             # they were kept from using their own codes
             yield from chances_together(list(self.models_.values()), joined)
@@ -133,7 +137,13 @@ class LabelwiseCompleter(Completer):
         return is_forest(self.estimator)
 
     def held_out_columns(
-        self, X: Any, labels: Labels, wanted: np.ndarray, folds: Sequence[np.ndarray]
+        self,
+        X: Any,
+        labels: Labels,
+        wanted: np.ndarray,
+        folds: Sequence[np.ndarray],
+        *,
+        guesses: sparse.csr_array | None = None,
     ) -> Iterator[np.ndarray]:
         """Columns of forests in which nothing that saw a row speaks of it.
 
@@ -142,7 +152,7 @@ class LabelwiseCompleter(Completer):
         """
         self._check()
         self.frequency_ = observed_frequency(labels)
-        X, codes = readable_by_workers(X), label_codes(labels, self.frequency_)
+        X, codes = readable_by_workers(X), self._codes(labels, guesses)
         fold_of = np.empty(labels.n_rows, dtype=np.intp)
         for place, rows in enumerate(folds):
             fold_of[rows] = place
@@ -207,9 +217,13 @@ class LabelwiseCompleter(Completer):
             blind, values.astype(float) if is_regressor(template) else values
         )
 
-    def _joined(self, X: Any, labels: Labels) -> Any:
-        """Features and codes of labels, side by side."""
+    def _codes(self, labels: Labels, guesses: sparse.csr_array | None) -> sparse.csr_array:
         codes = label_codes(labels, self.frequency_)
+        return codes if guesses is None else sparse.csr_array(codes + guesses)
+
+    def _joined(self, X: Any, labels: Labels, guesses: sparse.csr_array | None = None) -> Any:
+        """Features and codes of labels, side by side."""
+        codes = self._codes(labels, guesses)
         template = probabilistic(self.estimator)
         if has_squared_penalty(template):
             codes = codes * np.sqrt(self.label_variance / template.C)

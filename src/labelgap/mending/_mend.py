@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from numbers import Integral, Real
 from typing import Any, ClassVar, Literal
 
 import numpy as np
+from scipy import sparse
 from scipy.special import expit
-from sklearn.base import clone, is_regressor
+from sklearn.base import clone
 from sklearn.linear_model import LogisticRegression
 from sklearn.utils import check_random_state, get_tags
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 
 from labelgap.estimator import LabelGapClassifier
 from labelgap.labels import Labels
-from labelgap.mending._completers import Completer, cross_fitted
+from labelgap.mending._completers import Completer, check_completers
+from labelgap.mending._completing import chances_of_rows
 from labelgap.mending._filling import (
     Completed,
     measurable,
@@ -27,26 +29,29 @@ from labelgap.mending._filling import (
 )
 from labelgap.mending._forests import is_forest
 from labelgap.mending._labelwise import LabelwiseCompleter
-from labelgap.mending._recording import recording_rate, relevance_log_odds
+from labelgap.mending._learner import Learner
+from labelgap.mending._recording import (
+    Rate,
+    check_rates,
+    halfway,
+    recording_rate,
+    relevance_log_odds,
+)
 from labelgap.mending._soft_targets import (
     SoftLabel,
     all_scores,
-    fit_labels,
     mean_log_odds,
-    scores_of,
 )
-from labelgap.mending._thresholds import expected_f1_helps, expected_f1_threshold
-from labelgap.mending._trust import Plan, Trial, Verdict, chances_from, judge, set_aside
+from labelgap.mending._thresholds import expected_f1_helps, expected_f1_thresholds
+from labelgap.mending._trust import Plan, Trial, Verdict, chances_from, judge, mean_loss, set_aside
 from labelgap.yardsticks._calibration import fit_sigmoid
 from labelgap.yardsticks._label_prior import observed_frequency
-from labelgap.yardsticks._per_label import ConstantLabel, known_entries, readable_by_workers
+from labelgap.yardsticks._per_label import ConstantLabel, readable_by_workers
 from labelgap.yardsticks._together import are_fitted_together, check_device
 
 __all__ = ["Completed", "Mend"]
 
 _PLAIN = Plan(0.0, 1.0)
-# with few rows, what is said of one hangs much on which others it was learned from
-_FEWEST_FOLDS, _MOST_FOLDS, _ROWS_FITTED = 2, 5, 10_000
 
 
 class Mend(LabelGapClassifier):
@@ -82,12 +87,14 @@ class Mend(LabelGapClassifier):
         bold, and where zeros are ambiguous: how many of them are wrong is then an assumption that
         nothing checks. They are then also completed with a rate halfway between c and 1, and
         predictions corrected for that.
-    recorded : float or "estimate"
-        Of ambiguous zeros: c. A number is taken as known, and all labels are completed; trials then
-        choose among completers only. The estimate is the
-        largest share of recorded entries among those that are most surely recorded, which can be
-        too small and never (but for chance) too large: the rate of labels that are hard to predict
-        is not identified.
+    recorded : float, array of shape (n_labels,), "estimate" or "estimate per label"
+        Of ambiguous zeros: c, for all labels or for each. Numbers are taken as known, and all
+        labels are completed; trials then choose among completers only. The estimate is the largest
+        share of recorded entries among those that are most surely recorded, which can be too small
+        and never (but for chance) too large: the rate of labels that are hard to predict is not
+        identified. "estimate" takes the largest over labels for all of them, "estimate per label"
+        the mean of that and of the label's own: better where labels differ in how often they are
+        recorded, a little worse where they do not.
     zeros : {"irrelevant", "ambiguous"}
         What a zero means. Labels with ambiguous zeros among them say so themselves.
     threshold : {"auto", "half", "expected f1"}
@@ -95,8 +102,13 @@ class Mend(LabelGapClassifier):
         themselves promise on the training rows is largest. "auto" does the latter where zeros are
         ambiguous, and for labels that were mended if the trials say that it raises F1 at recorded
         entries; and the former for all others.
+    max_rounds : int
+        With more than one, labels are completed again once the classifier has learned from them,
+        with what it says of labels that are not known in the place of nothing, and so on as long as
+        the log-loss of the entries set aside falls.
     trial_rows, trial_labels : int
-        At most so many rows and labels take part in the trials.
+        At most so many rows and labels take part in the trials (all labels, where each has a rate
+        to be estimated).
     n_jobs : int, optional
         Processes, for classifiers that are not fitted together.
     device : str, optional
@@ -116,8 +128,10 @@ class Mend(LabelGapClassifier):
     verdict_ : Verdict or None
         What the trials said; None when there was nothing to complete or nothing to try.
     completed_ : Completed
-    recorded_ : float
+    recorded_ : float or ndarray of shape (n_labels,)
         c; 1 without ambiguous zeros.
+    n_rounds_ : int
+        How often labels were completed; 0 if they were not.
     thresholds_ : ndarray of shape (n_labels,)
     classes_, n_features_in_, feature_names_in_
         As in every estimator.
@@ -128,9 +142,14 @@ class Mend(LabelGapClassifier):
         "completer": [Completer, list, tuple, None],
         "weights": ["array-like"],
         "hedge": ["boolean", StrOptions({"auto"})],
-        "recorded": [Interval(Real, 0, 1, closed="neither"), StrOptions({"estimate"})],
+        "recorded": [
+            Interval(Real, 0, 1, closed="neither"),
+            "array-like",
+            StrOptions({"estimate", "estimate per label"}),
+        ],
         "zeros": [StrOptions({"irrelevant", "ambiguous"})],
         "threshold": [StrOptions({"auto", "half", "expected f1"})],
+        "max_rounds": [Interval(Integral, 1, None, closed="left")],
         "trial_rows": [Interval(Integral, 10, None, closed="left")],
         "trial_labels": [Interval(Integral, 1, None, closed="left")],
         "n_jobs": [Integral, None],
@@ -145,9 +164,10 @@ class Mend(LabelGapClassifier):
         *,
         weights: Sequence[float] = (1.0,),
         hedge: bool | Literal["auto"] = "auto",
-        recorded: float | Literal["estimate"] = "estimate",
+        recorded: Any = "estimate",
         zeros: Literal["irrelevant", "ambiguous"] = "irrelevant",
         threshold: Literal["auto", "half", "expected f1"] = "auto",
+        max_rounds: int = 1,
         trial_rows: int = 4000,
         trial_labels: int = 30,
         n_jobs: int | None = None,
@@ -161,6 +181,7 @@ class Mend(LabelGapClassifier):
         self.recorded = recorded
         self.zeros = zeros
         self.threshold = threshold
+        self.max_rounds = max_rounds
         self.trial_rows = trial_rows
         self.trial_labels = trial_labels
         self.n_jobs = n_jobs
@@ -181,23 +202,25 @@ class Mend(LabelGapClassifier):
         self._rng = np.random.default_rng(check_random_state(self.random_state).randint(2**31 - 1))
         self.verdict_: Verdict | None = None
         self._sigmoid: tuple[float, float] | None = None
-        self._f1_helps, self._rate = False, 1.0
+        self._f1_helps = False
+        given = self._given_rate(labels)
+        self._rate: Rate = 1.0 if given is None else given
         plan, used_for = _PLAIN, np.zeros(labels.n_labels, dtype=bool)
         wanted = with_gaps(labels)
         self._candidates = self._completers()
-        is_given = labels.ambiguous and self.recorded != "estimate"
-        if wanted.size and is_given and len(self._candidates) == len(self.weights) == 1:
-            plan = self._given_plan(labels)
+        if wanted.size and given is not None and self._nothing_to_try():
+            plan = Plan(float(self.weights[0]), self._cautious(labels, given))
         elif wanted.size:
             self.verdict_ = self._try(X, labels, wanted)
             plan, used_for = self.verdict_.plan, self.verdict_.used_for
-        if is_given:
-            used_for, self._rate = np.ones(labels.n_labels, dtype=bool), float(self.recorded)
-        self.recorded_ = self._rate
+        if given is not None:
+            used_for = np.ones(labels.n_labels, dtype=bool)
+        self.recorded_ = np.array(self._rate) if isinstance(self._rate, tuple) else self._rate
         self._taught = self._cautious(labels, self._rate)
         mended = wanted[used_for[wanted]]
+        self.n_rounds_ = 0 if not mended.size else self.verdict_.n_rounds if self.verdict_ else 1
         self._train(X, labels, mended, plan)
-        if not self._gives_probabilities() and self._sigmoid is None:
+        if not self._learner.gives_probabilities and self._sigmoid is None:
             self._sigmoid = self._held_out_sigmoid(X, labels)
         if labels.ambiguous:
             self.thresholds_ = self._choose_thresholds(X, wanted)
@@ -211,66 +234,46 @@ class Mend(LabelGapClassifier):
         hedged = self._is_hedged(labels)
         begins = hedged or are_fitted_together(self._template())
         plain = np.arange(labels.n_labels) if begins else np.flatnonzero(weights == 0)
-        found = dict(zip(plain.tolist(), self._learn_plain(X, labels, plain), strict=True))
+        found = dict(zip(plain.tolist(), self._learner.learn_plain(X, labels, plain), strict=True))
         start = [found[label] for label in mended.tolist()] if begins else None
         self.unmended_ = dict(zip(mended.tolist(), start or [], strict=True)) if hedged else {}
+        guesses = None
+        for _ in range(self.n_rounds_ - 1):
+            soft = self._filled(X, labels, mended, plan, start, guesses)
+            guesses = self._learner.guesses(X, labels, mended, list(soft))
         pieces: list[tuple[int, SoftLabel]] = []
 
         def filled() -> Iterator[SoftLabel]:
-            columns = self._columns(X, labels, mended, plan.completer, start)
-            for label, column in zip(mended.tolist(), columns, strict=True):
-                one = mended_label(labels, label, column, plan)
-                told = told_on(one, labels, label, plan.recorded, self.recorded_)
+            soft = self._filled(X, labels, mended, plan, start, guesses)
+            for label, one in zip(mended.tolist(), soft, strict=True):
+                told = told_on(one, labels, label, plan.recorded, self._rate)
                 pieces.append((label, only_completed(told, labels, label)))
                 yield one
 
         if mended.size:
-            models = self._learn(X, filled(), observed_frequency(labels)[mended], start)
+            models = self._learner.learn(X, filled(), observed_frequency(labels)[mended], start)
             found |= dict(zip(mended.tolist(), models, strict=True))
         self.estimators_ = [found[label] for label in range(labels.n_labels)]
         self.completed_ = Completed(stacked(pieces, labels.shape), weights)
 
-    def _columns(
+    def _filled(
         self,
         X: Any,
         labels: Labels,
         wanted: np.ndarray,
-        which: int,
-        start: list | None = None,
+        plan: Plan,
+        start: list | None,
+        guesses: sparse.csr_array | None,
+    ) -> Iterator[SoftLabel]:
+        """Labels with their gaps completed as planned, one after the other."""
+        columns = self._columns(X, labels, wanted, plan.completer, start=start, guesses=guesses)
+        for label, column in zip(wanted.tolist(), columns, strict=True):
+            yield mended_label(labels, label, column, plan)
+
+    def _columns(
+        self, X: Any, labels: Labels, wanted: np.ndarray, which: int, **options: Any
     ) -> Iterator[np.ndarray]:
-        """Chances of all rows. An ambiguous zero teaches, so that its row must be left out."""
-        completer = clone(self._candidates[which])
-        if not labels.ambiguous:
-            options = {"start": start} if isinstance(completer, LabelwiseCompleter) else {}
-            return completer.fit(X, labels, wanted, **options).columns(X, labels)
-        order = self._rng.permutation(labels.n_rows)
-        n_folds = np.clip(_ROWS_FITTED // labels.n_rows, _FEWEST_FOLDS, _MOST_FOLDS)
-        folds = [np.sort(part) for part in np.array_split(order, min(n_folds, labels.n_rows))]
-        if isinstance(completer, LabelwiseCompleter) and completer.is_of_forests:
-            return completer.held_out_columns(X, labels, wanted, folds)
-        # a start that was learned from all rows would tell of those that are left out
-        return cross_fitted(completer, X, labels, wanted, folds)
-
-    def _learn_plain(self, X: Any, labels: Labels, some: np.ndarray) -> list:
-        known = (SoftLabel(*known_entries(labels, label)) for label in some.tolist())
-        return self._learn(X, known, observed_frequency(labels)[some])
-
-    def _learn(
-        self,
-        X: Any,
-        soft: Iterator[SoftLabel],
-        frequency: np.ndarray,
-        start: list | None = None,
-    ) -> list:
-        return fit_labels(
-            self._template(),
-            X,
-            soft,
-            frequency,
-            start=start,
-            n_jobs=self.n_jobs,
-            device=self.device,
-        )
+        return chances_of_rows(self._candidates[which], X, labels, wanted, self._rng, **options)
 
     # -- trials -------------------------------------------------------------------------------
 
@@ -280,64 +283,109 @@ class Mend(LabelGapClassifier):
         rows = np.sort(rng.permutation(labels.n_rows)[: self.trial_rows])
         learn, aside = (rows[part] for part in set_aside(rows.size, 0.25, rng))
         some = measurable(labels[learn], labels[aside], wanted)
-        some = np.sort(rng.permutation(some)[: self.trial_labels])
+        if not (labels.ambiguous and self._is("estimate per label")):
+            some = np.sort(rng.permutation(some)[: self.trial_labels])
         if not some.size:
             return self._untried(labels, some)
-        part = labels[learn]
-        begun = self._learn_plain(X[learn], part, some)
-        plain = self._trial(X, labels[aside], aside, some, begun, _PLAIN)
-        trials = []
-        if not labels.ambiguous or self.recorded == "estimate":
-            trials.append(plain)
+        part, held = labels[learn], labels[aside]
+        begun = self._learner.learn_plain(X[learn], part, some)
+        plain = self._learner.trial(X, held, aside, some, begun, _PLAIN)
+        trials = [] if labels.ambiguous and not isinstance(self.recorded, str) else [plain]
         choices = range(len(self._candidates))
-        every = [list(self._columns(X[learn], part, some, one, begun)) for one in choices]
+        every = [list(self._columns(X[learn], part, some, one, start=begun)) for one in choices]
         self._rate = self._estimated_rate(plain, part, some, every)
+
+        def attempt(plan: Plan, columns: list[np.ndarray]) -> Trial:
+            models = self._learn_filled(X[learn], part, some, columns, plan, begun)
+            trial = self._learner.trial(X, held, aside, some, models, plan)
+            return self._hedged(plain, trial) if self._is_hedged(labels) else trial
+
         for which, columns in enumerate(every):
-            for plan in self._plans(labels, which):
-                models = self._learn_filled(X[learn], part, some, columns, plan, begun)
-                trial = self._trial(X, labels[aside], aside, some, models, plan)
-                trials.append(self._hedged(plain, trial) if self._is_hedged(labels) else trial)
-        verdict = judge(trials, some, labels.n_labels, are_logits=self._scores_are_logits())
+            trials += [attempt(plan, columns) for plan in self._plans(labels, which)]
+        logits = self._learner.scores_are_logits
+        verdict = judge(trials, some, labels.n_labels, are_logits=logits)
         best = next(trial for trial in trials if trial.plan == verdict.plan)
-        if not self._gives_probabilities():
+        if verdict.plan.weight > 0 and self.max_rounds > 1:
+            rounds = self._try_rounds(X[learn], part, some, best, every, attempt)
+            found = tuple(mean_loss(trial, are_logits=logits) for trial in rounds)
+            verdict = verdict._replace(round_losses=found)
+            best = rounds[verdict.n_rounds - 1]
+        if not self._learner.gives_probabilities:
             self._sigmoid = fit_sigmoid(np.concatenate(best.scores), np.concatenate(best.values))
-        chances = chances_from(best, are_logits=self._scores_are_logits())
+        chances = chances_from(best, are_logits=logits)
         self._f1_helps = expected_f1_helps([chances(one) for one in best.scores], best.values)
         return verdict
 
+    def _try_rounds(
+        self,
+        X: Any,
+        part: Labels,
+        some: np.ndarray,
+        trial: Trial,
+        every: list[list[np.ndarray]],
+        attempt: Callable[[Plan, list[np.ndarray]], Trial],
+    ) -> list[Trial]:
+        """Trials of one round, two and so on, until the log-loss falls no more."""
+        plan, trials, logits = trial.plan, [trial], self._learner.scores_are_logits
+        columns = every[plan.completer]
+        while len(trials) < self.max_rounds:
+            pairs = zip(some.tolist(), columns, strict=True)
+            soft = [mended_label(part, label, column, plan) for label, column in pairs]
+            guesses = self._learner.guesses(X, part, some, soft)
+            columns = list(self._columns(X, part, some, plan.completer, guesses=guesses))
+            trials.append(attempt(plan, columns))
+            before, after = (mean_loss(one, are_logits=logits) for one in trials[-2:])
+            if after >= before:
+                break
+        return trials
+
     def _untried(self, labels: Labels, some: np.ndarray) -> Verdict:
         """With nothing to measure on, labels stay as they are, unless the rate is given."""
-        given = labels.ambiguous and self.recorded != "estimate"
-        plan = self._given_plan(labels) if given else _PLAIN
+        given, plan = self._given_rate(labels), _PLAIN
+        if given is not None:
+            plan = Plan(float(self.weights[0]), self._cautious(labels, given))
         empty, nothing = np.empty(0), np.zeros(labels.n_labels, dtype=bool)
         return Verdict(plan, nothing, {}, {}, some, empty, empty)
 
-    def _given_plan(self, labels: Labels) -> Plan:
-        """Without trials, where the rate is known: the first weight, the first completer."""
-        return Plan(float(self.weights[0]), self._cautious(labels, float(self.recorded)))
+    def _given_rate(self, labels: Labels) -> Rate | None:
+        if not labels.ambiguous or isinstance(self.recorded, str):
+            return None
+        if isinstance(self.recorded, Real):
+            return float(self.recorded)
+        return check_rates(self.recorded, labels.n_labels)
+
+    def _nothing_to_try(self) -> bool:
+        return len(self._candidates) == len(self.weights) == self.max_rounds == 1
 
     def _plans(self, labels: Labels, which: int) -> list[Plan]:
-        rate = 1.0
+        rate: Rate = 1.0
         if labels.ambiguous:
-            rate = self._rate if self.recorded == "estimate" else float(self.recorded)
-            if not 0 < rate < 1:
+            given = self._given_rate(labels)
+            rate = self._rate if given is None else given
+            if np.min(rate) >= 1:
                 return []
             rate = self._cautious(labels, rate)
         return [Plan(float(weight), rate, which) for weight in self.weights]
 
     def _estimated_rate(
         self, plain: Trial, part: Labels, some: np.ndarray, every: list[list[np.ndarray]]
-    ) -> float:
+    ) -> Rate:
         """The largest that the classifier on rows set aside, or a completer, is evidence of."""
-        if not part.ambiguous or self.recorded != "estimate":
-            return 1.0
-        rates = map(recording_rate, plain.scores, plain.values)
-        rate = max(rates)
+        given = self._given_rate(part)
+        if not part.ambiguous or given is not None:
+            return 1.0 if given is None else given
+        rates = np.array([*map(recording_rate, plain.scores, plain.values)])
         for columns in every:
-            for label, column in zip(some, columns, strict=True):
-                rows, values = part.column(int(label))
-                rate = max(rate, recording_rate(column[rows], values))
-        return rate if 0 < rate < 1 else 1.0
+            for place, (label, column) in enumerate(zip(some.tolist(), columns, strict=True)):
+                rows, values = part.column(label)
+                rates[place] = max(rates[place], recording_rate(column[rows], values))
+        largest = rates.max()
+        common = float(largest) if 0 < largest < 1 else 1.0
+        if not self._is("estimate per label"):
+            return common
+        each = np.full(part.n_labels, common)
+        each[some] = np.where(rates > 0, (rates + common) / 2, common)
+        return tuple(each.tolist())
 
     def _learn_filled(
         self,
@@ -350,30 +398,13 @@ class Mend(LabelGapClassifier):
     ) -> list:
         pairs = zip(some.tolist(), columns, strict=True)
         soft = (mended_label(part, label, column, plan) for label, column in pairs)
-        return self._learn(X, soft, observed_frequency(part)[some], start)
-
-    def _trial(
-        self,
-        X: Any,
-        held: Labels,
-        aside: np.ndarray,
-        some: np.ndarray,
-        models: list,
-        plan: Plan,
-    ) -> Trial:
-        """What models of some labels say of the recorded entries of rows set aside."""
-        scores, values = [], []
-        for label, model in zip(some.tolist(), models, strict=True):
-            rows, known = held.column(label)
-            scores.append(scores_of(model, X[aside[rows]]))
-            values.append(known)
-        return Trial(plan, scores, values)
+        return self._learner.learn(X, soft, observed_frequency(part)[some], start)
 
     def _hedged(self, plain: Trial, trial: Trial) -> Trial:
         hedged = []
-        for before, after in zip(plain.scores, trial.scores, strict=True):
-            if self._scores_are_logits():
-                relevance = relevance_log_odds(before, trial.plan.recorded)
+        for before, after, c in zip(plain.scores, trial.scores, trial.rates, strict=True):
+            if self._learner.scores_are_logits:
+                relevance = relevance_log_odds(before, c)
                 hedged.append(mean_log_odds(relevance, after))
             else:
                 hedged.append((before + after) / 2)
@@ -393,9 +424,10 @@ class Mend(LabelGapClassifier):
             scores = np.where(fixed, scores, slope * scores + offset)
             return relevance_log_odds(scores, self.recorded_)
         unmended = np.flatnonzero(self.completed_.weights == 0)
-        scores[:, unmended] = relevance_log_odds(scores[:, unmended], self._taught)
-        scores[:, both] = mean_log_odds(relevance_log_odds(before, self._taught), scores[:, both])
-        return relevance_log_odds(scores, self.recorded_ / self._taught)
+        taught = np.broadcast_to(self._taught, scores.shape[1])
+        scores[:, unmended] = relevance_log_odds(scores[:, unmended], taught[unmended])
+        scores[:, both] = mean_log_odds(relevance_log_odds(before, taught[both]), scores[:, both])
+        return relevance_log_odds(scores, self.recorded_ / taught)
 
     def _predict_proba(self, X: Any) -> np.ndarray:
         return expit(self._decision_function(X))
@@ -408,6 +440,10 @@ class Mend(LabelGapClassifier):
 
     # -- internals ----------------------------------------------------------------------------
 
+    @property
+    def _learner(self) -> Learner:
+        return Learner(self._template(), self.n_jobs, self.device)
+
     def _template(self) -> Any:
         if self.classifier is None:
             return LogisticRegression()
@@ -416,33 +452,20 @@ class Mend(LabelGapClassifier):
     def _completers(self) -> list[Completer]:
         if self.completer is None:
             return [LabelwiseCompleter(clone(self._template()), device=self.device)]
-        if isinstance(self.completer, Completer):
-            return [self.completer]
-        for place, one in enumerate(self.completer):
-            if not isinstance(one, Completer):
-                raise TypeError(
-                    f"completer[{place}] is {one!r}, not a Completer; "
-                    "labelgap.mending.ScoreCompleter makes one of an estimator"
-                )
-        if not self.completer:
-            raise ValueError("completer is empty; give at least one Completer, or None")
-        return list(self.completer)
+        return check_completers(self.completer)
+
+    def _is(self, how: str) -> bool:
+        """Whether rates are estimated in this way; an array is compared with no word."""
+        return isinstance(self.recorded, str) and self.recorded == how
 
     def _is_hedged(self, labels: Labels) -> bool:
         if self.hedge == "auto":
             return labels.ambiguous or is_forest(self._template())
         return bool(self.hedge)
 
-    def _cautious(self, labels: Labels, rate: float) -> float:
+    def _cautious(self, labels: Labels, rate: Rate) -> Rate:
         """The rate that zeros are completed with; hedged, fewer are relevant than the rate says."""
-        return (1 + rate) / 2 if self._is_hedged(labels) else rate
-
-    def _gives_probabilities(self) -> bool:
-        return hasattr(self._template(), "predict_proba")
-
-    def _scores_are_logits(self) -> bool:
-        """Whether the sigmoid of a score is the probability."""
-        return self._gives_probabilities() and not is_regressor(self._template())
+        return halfway(rate) if self._is_hedged(labels) else rate
 
     def _held_out_sigmoid(self, X: Any, labels: Labels) -> tuple[float, float]:
         """For margins of complete labels: from a quarter of the rows, set aside."""
@@ -451,18 +474,16 @@ class Mend(LabelGapClassifier):
         some = measurable(labels[learn], labels[aside], everything)[: self.trial_labels]
         if not some.size:
             return 1.0, 0.0
-        models = self._learn_plain(X[learn], labels[learn], some)
-        trial = self._trial(X, labels[aside], aside, some, models, _PLAIN)
+        models = self._learner.learn_plain(X[learn], labels[learn], some)
+        trial = self._learner.trial(X, labels[aside], aside, some, models, _PLAIN)
         return fit_sigmoid(np.concatenate(trial.scores), np.concatenate(trial.values))
 
     def _choose_thresholds(self, X: Any, mended: np.ndarray) -> np.ndarray:
-        thresholds = np.full(len(self.estimators_), 0.5)
+        n_labels = len(self.estimators_)
         if self.threshold == "half" or (self.threshold == "auto" and not mended.size):
-            return thresholds
-        probabilities = self._predict_proba(X)
-        some = mended if self.threshold == "auto" else np.arange(thresholds.size)
-        thresholds[some] = [expected_f1_threshold(probabilities[:, label]) for label in some]
-        return thresholds
+            return np.full(n_labels, 0.5)
+        some = mended if self.threshold == "auto" else np.arange(n_labels)
+        return expected_f1_thresholds(self._predict_proba(X), some)
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()

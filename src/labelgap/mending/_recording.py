@@ -8,6 +8,8 @@ easy to predict tell it for the others.
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from scipy.optimize import brentq
 from scipy.special import expit, logit
@@ -16,7 +18,19 @@ from labelgap.kernels.exposure import forgotten_probability
 from labelgap.kernels.surest import wilson
 from labelgap.yardsticks._label_prior import log_odds
 
-__all__ = ["recording_rate", "relevance_log_odds", "relevant_though_unrecorded", "with_sum"]
+__all__ = [
+    "Rate",
+    "check_rates",
+    "halfway",
+    "rate_of",
+    "recording_rate",
+    "relevance_log_odds",
+    "relevant_though_unrecorded",
+    "with_sum",
+]
+
+# the chance that a relevant label is recorded: one for all labels, or one for each
+Rate = float | tuple[float, ...]
 
 _FEWEST = 30
 _MARGIN = 1.64
@@ -25,6 +39,32 @@ _EXACT_TO = 0.8
 _FARTHEST = 30.0
 _SHIFT_TOLERANCE = 1e-4
 _TINY = 1e-3
+
+
+def rate_of(rate: Rate, label: int) -> float:
+    """The rate of one label."""
+    return rate[label] if isinstance(rate, tuple) else rate
+
+
+def check_rates(given: Any, n_labels: int) -> Rate:
+    """A rate for each label, in (0, 1]."""
+    rates = np.asarray(given, dtype=float)
+    if rates.shape != (n_labels,):
+        raise ValueError(
+            f"recorded has the shape {rates.shape}; give one rate, or one for each of the "
+            f"{n_labels} labels"
+        )
+    wrong = np.flatnonzero(~((rates > 0) & (rates <= 1)))
+    if wrong.size:
+        raise ValueError(
+            f"recorded[{wrong[0]}] = {rates[wrong[0]]:g} is no chance above 0 and up to 1"
+        )
+    return tuple(rates.tolist())
+
+
+def halfway(rate: Rate) -> Rate:
+    """Rates halfway to 1."""
+    return tuple((1 + c) / 2 for c in rate) if isinstance(rate, tuple) else (1 + rate) / 2
 
 
 def recording_rate(chances: np.ndarray, recorded: np.ndarray) -> float:
@@ -42,19 +82,20 @@ def recording_rate(chances: np.ndarray, recorded: np.ndarray) -> float:
     return float(wilson(hits, n, _MARGIN)[0].max())
 
 
-def relevance_log_odds(scores: np.ndarray, c: float) -> np.ndarray:
+def relevance_log_odds(scores: np.ndarray, c: Any) -> np.ndarray:
     """Log-odds of relevance of those of being recorded.
 
     P(relevant) = g / c up to 0.8; what is left of g, up to 1, is spread over the rest, since models
-    of g know nothing of its ceiling c. One increasing function serves all labels, so that their
-    order in a row stays what it was.
+    of g know nothing of its ceiling c. With one c, one increasing function serves all labels, so
+    that their order in a row stays what it was; ``c`` may also have an entry for each column.
     """
-    if c >= 1:
+    c = np.asarray(c, dtype=float)
+    if (c >= 1).all():
         return scores
     g = expit(scores)
     kink = _EXACT_TO * c
     above = _EXACT_TO + (1 - _EXACT_TO) * (g - kink) / (1 - kink)
-    return log_odds(np.where(g <= kink, g / c, above))
+    return np.where(c >= 1, scores, log_odds(np.where(g <= kink, g / c, above)))
 
 
 def relevant_though_unrecorded(g: np.ndarray, c: float, n_recorded: int) -> np.ndarray:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-__all__ = ["expected_f1_helps", "expected_f1_threshold"]
+__all__ = ["expected_f1_helps", "expected_f1_threshold", "expected_f1_thresholds"]
 
 
 def expected_f1_threshold(probabilities: np.ndarray) -> float:
@@ -21,6 +21,13 @@ def expected_f1_threshold(probabilities: np.ndarray) -> float:
     best = int(np.argmax(promised))
     below = ordered[best + 1] if best + 1 < ordered.size else 0.0
     return float((ordered[best] + below) / 2)
+
+
+def expected_f1_thresholds(probabilities: np.ndarray, some: np.ndarray) -> np.ndarray:
+    """Thresholds of all columns: that of some labels by F1, 0.5 for the others."""
+    thresholds = np.full(probabilities.shape[1], 0.5)
+    thresholds[some] = [expected_f1_threshold(probabilities[:, label]) for label in some]
+    return thresholds
 
 
 def expected_f1_helps(chances: list[np.ndarray], values: list[np.ndarray]) -> bool:

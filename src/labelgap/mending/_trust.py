@@ -9,16 +9,17 @@ record.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.special import expit
 from sklearn.metrics import roc_auc_score
 
+from labelgap.mending._recording import Rate, rate_of
 from labelgap.yardsticks._calibration import fit_sigmoid
 
-__all__ = ["Plan", "Trial", "Verdict", "chances_from", "judge", "set_aside"]
+__all__ = ["Plan", "Trial", "Verdict", "chances_from", "judge", "mean_loss", "set_aside"]
 
 _LEAST_VARIANCE = 1e-12
 
@@ -30,16 +31,26 @@ class Plan(NamedTuple):
     """
 
     weight: float
-    recorded: float
+    recorded: Rate
     completer: int = 0
 
 
 class Trial(NamedTuple):
-    """Scores of held-out rows under one plan: one array per label, with what is recorded."""
+    """Scores of held-out rows under one plan: one array per label, with what is recorded.
+
+    ``labels`` are the positions of these labels, for plans with a rate for each.
+    """
 
     plan: Plan
     scores: list[np.ndarray]
     values: list[np.ndarray]
+    labels: Sequence[int] | None = None
+
+    @property
+    def rates(self) -> list[float]:
+        """The rate of each of these labels."""
+        places = range(len(self.scores)) if self.labels is None else self.labels
+        return [rate_of(self.plan.recorded, label) for label in places]
 
 
 class Verdict(NamedTuple):
@@ -48,7 +59,8 @@ class Verdict(NamedTuple):
     ``areas`` are the areas under the ROC curve of each plan over all recorded entries, which chose;
     ``log_losses`` are the mean log-losses. ``gain`` is the fall of the log-loss per recorded entry
     of each measured label, ``expected`` the same after shrinking towards what labels have in
-    common.
+    common. ``round_losses`` are the mean log-losses of the plan after each round of completing and
+    learning that was tried; labels are completed in the first of them that has the least.
     """
 
     plan: Plan
@@ -58,6 +70,12 @@ class Verdict(NamedTuple):
     labels: np.ndarray
     gain: np.ndarray
     expected: np.ndarray
+    round_losses: tuple[float, ...] = ()
+
+    @property
+    def n_rounds(self) -> int:
+        """How often labels are completed."""
+        return int(np.argmin(self.round_losses)) + 1 if self.round_losses else 1
 
 
 def losses(trial: Trial, *, are_logits: bool) -> list[np.ndarray]:
@@ -65,14 +83,18 @@ def losses(trial: Trial, *, are_logits: bool) -> list[np.ndarray]:
 
     Log-odds are those of relevance; what a sigmoid makes of margins is a chance of being recorded.
     """
-    chances, share = chances_from(trial, are_logits=are_logits), 1.0
-    if are_logits:
-        share = trial.plan.recorded
+    chances = chances_from(trial, are_logits=are_logits)
+    shares = trial.rates if are_logits else [1.0] * len(trial.scores)
     found = []
-    for scores, values in zip(trial.scores, trial.values, strict=True):
+    for share, scores, values in zip(shares, trial.scores, trial.values, strict=True):
         p = np.clip(share * chances(scores), 1e-6, 1 - 1e-6)
         found.append(-np.where(values == 1, np.log(p), np.log1p(-p)))
     return found
+
+
+def mean_loss(trial: Trial, *, are_logits: bool) -> float:
+    """The mean log-loss of all recorded entries."""
+    return float(np.concatenate(losses(trial, are_logits=are_logits)).mean())
 
 
 def judge(trials: list[Trial], labels: np.ndarray, n_labels: int, *, are_logits: bool) -> Verdict:

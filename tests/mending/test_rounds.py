@@ -1,0 +1,148 @@
+"""Completing again, with what was learned."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy import sparse
+from sklearn.ensemble import RandomForestClassifier
+from sklearn.linear_model import LogisticRegression, Ridge
+from sklearn.svm import LinearSVC
+
+from labelgap import Labels
+from labelgap.mending import FactorCompleter, LabelwiseCompleter, Mend
+from labelgap.mending._guesses import held_out_guesses, with_guesses
+from labelgap.mending._learner import Learner
+from labelgap.mending._soft_targets import SoftLabel
+from labelgap.yardsticks._label_prior import observed_frequency
+from labelgap.yardsticks._per_label import known_entries
+
+
+@pytest.fixture(scope="module")
+def problem():
+    """Label 1 is relevant where label 0 is, which follows a bent line through the features."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(300, 4))
+    first = (np.abs(X[:, 0]) + X[:, 1] + 0.3 * rng.normal(size=300) > 1).astype(float)
+    second = np.where(rng.random(300) < 0.95, first, 1 - first)
+    third = (X[:, 2] + rng.normal(size=300) > 0).astype(float)
+    Y = np.column_stack([first, second, third])
+    return X, np.where(rng.random(Y.shape) < 0.6, np.nan, Y)
+
+
+def test_guesses_are_said_by_what_did_not_see_the_row(problem):
+    _, Y = problem
+    labels = Labels.from_dense(Y)
+    wanted = np.array([2, 0])
+    soft = [SoftLabel(*known_entries(labels, label)) for label in wanted]
+    asked = []
+
+    def guess(others, part, rows):
+        assert np.intersect1d(others, rows).size == 0
+        parts = list(part)
+        for one, whole in zip(parts, soft, strict=True):
+            kept = np.isin(whole.rows, others)
+            np.testing.assert_array_equal(others[one.rows], whole.rows[kept])
+            np.testing.assert_array_equal(one.chances, whole.chances[kept])
+        asked.append(rows)
+        yield np.full(rows.size, 0.9)
+        yield np.full(rows.size, np.nanmean(Y[:, 0]) + 0.05)
+
+    found = held_out_guesses(guess, labels, wanted, soft, 3).toarray()
+    np.testing.assert_array_equal(np.sort(np.concatenate(asked)), np.arange(300))
+    expected = np.zeros(Y.shape)
+    # small ones are left out, and what is known is not guessed
+    expected[np.isnan(Y[:, 2]), 2] = 0.9 - found_frequency(labels, 2)
+    np.testing.assert_allclose(found, expected)
+
+
+def found_frequency(labels, label):
+    return observed_frequency(labels)[label]
+
+
+@pytest.mark.parametrize("estimator", [LogisticRegression(), LinearSVC(), Ridge()])
+def test_what_is_known_of_a_row_does_not_come_back_as_a_guess(problem, estimator):
+    X, Y = problem
+    learner = Learner(estimator)
+    found = []
+    for value in (0.0, 1.0):
+        changed = Y.copy()
+        changed[0] = [value, np.nan, np.nan]
+        labels = Labels.from_dense(changed)
+        wanted = np.arange(3)
+        soft = [SoftLabel(*known_entries(labels, label)) for label in wanted]
+        codes = learner.guesses(X, labels, wanted, soft).toarray()
+        frequency = np.array([found_frequency(labels, label) for label in wanted])
+        found.append(np.where(codes[0] == 0, 0, codes[0] + frequency))
+    if isinstance(estimator, LogisticRegression):
+        np.testing.assert_allclose(*found, atol=1e-9)
+    assert np.abs(found[0] - found[1]).max() < 0.05
+
+
+def test_guesses_stand_beside_features_or_in_the_place_of_codes(problem):
+    X, Y = problem
+    guesses = sparse.csr_array(np.where(np.isnan(Y), 0.3, 0.0))
+    both = with_guesses(X, guesses)
+    np.testing.assert_array_equal(both, np.hstack([X, guesses.toarray()]))
+    np.testing.assert_array_equal(with_guesses(sparse.csr_array(X), guesses).toarray(), both)
+    assert with_guesses(X, None) is X
+    labels = Labels.from_dense(Y)
+    completer = LabelwiseCompleter()
+    completer.fit(X, labels)
+    codes = completer._codes(labels, guesses).toarray()
+    expected = np.where(np.isnan(Y), 0.3, Y - completer.frequency_)
+    np.testing.assert_allclose(codes, expected)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {},
+        {"classifier": LinearSVC()},
+        {"classifier": Ridge()},
+        {"classifier": RandomForestClassifier(5, random_state=0)},
+        {"completer": FactorCompleter(2, lambda_u=1.0, lambda_v=1.0, lambda_w=1.0)},
+        {"completer": [LabelwiseCompleter(), FactorCompleter(1, lambda_u=1.0)]},
+    ],
+)
+def test_rounds_go_on_while_the_log_loss_falls(problem, options):
+    X, Y = problem
+    model = Mend(max_rounds=4, **options).fit(X, Y)
+    assert ((model.predict_proba(X) >= 0) & (model.predict_proba(X) <= 1)).all()
+    verdict = model.verdict_
+    losses = verdict.round_losses
+    if verdict.plan.weight == 0:
+        assert losses == ()
+        return
+    assert 2 <= len(losses) <= 4
+    assert (np.diff(losses[:-1]) < 0).all()
+    assert len(losses) == 4 or losses[-1] >= losses[-2]
+    assert losses[0] == pytest.approx(verdict.log_losses[verdict.plan])
+    assert verdict.n_rounds == np.argmin(losses) + 1
+    assert model.n_rounds_ in (0, verdict.n_rounds)
+
+
+def test_one_round_is_the_default_and_none_is_counted(problem):
+    X, Y = problem
+    model = Mend().fit(X, Y)
+    assert model.n_rounds_ == 1
+    assert model.verdict_.round_losses == ()
+    assert Mend(max_rounds=3).fit(X, np.nan_to_num(Y)).n_rounds_ == 0
+
+
+def test_a_second_round_changes_what_is_completed(problem):
+    X, Y = problem
+    # what a forest makes of the bent line is news to a linear completer
+    forest = RandomForestClassifier(30, min_samples_leaf=3, random_state=0)
+    once, more = (Mend(forest, LabelwiseCompleter(), max_rounds=n).fit(X, Y) for n in (1, 3))
+    assert more.n_rounds_ > 1
+    assert np.abs((once.completed_.chances - more.completed_.chances).toarray()).max() > 0.01
+
+
+def test_rounds_with_ambiguous_zeros_and_a_given_rate(problem):
+    X, Y = problem
+    recorded = np.nan_to_num(Y)
+    for how in ("estimate", 0.5, [0.5, 0.5, 0.9]):
+        model = Mend(max_rounds=2, zeros="ambiguous", recorded=how).fit(X, recorded)
+        assert np.isfinite(model.predict_proba(X)).all()
+    assert len(model.verdict_.round_losses) == 2
