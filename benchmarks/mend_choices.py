@@ -19,14 +19,18 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
-from scipy import sparse
 from scipy.special import expit
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import log_loss, roc_auc_score
 
 from labelgap import BinaryRelevance, Mend, metrics
 from labelgap.data import load_dataset
-from labelgap.mending import LabelwiseCompleter, NeighborsCompleter
+from labelgap.mending import (
+    FactorCompleter,
+    LabelwiseCompleter,
+    NeighborsCompleter,
+    StackedCompleter,
+)
 from labelgap.mending._completers import cross_fitted
 from labelgap.mending._filling import mended_label
 from labelgap.mending._recording import relevance_log_odds
@@ -40,22 +44,6 @@ from result_rows import ResultRows
 
 KEY = ("dataset", "gap", "rate", "run", "variant")
 Found = Iterator[tuple[str, np.ndarray, dict[str, float]]]
-
-
-class SecondRound(LabelwiseCompleter):
-    """The same once more, with the first chances in place of the labels that are not known."""
-
-    def __init__(self, estimator: Any, chances: np.ndarray, *, device: str | None = None) -> None:
-        super().__init__(estimator, device=device)
-        self.chances = chances
-
-    def _joined(self, X: Any, labels: Any) -> Any:
-        joined = super()._joined(X, labels)
-        unknown = np.isnan(np.asarray(labels.to_dense()))
-        scale = np.sqrt(self.label_variance / self.estimator.C)
-        filled = np.where(unknown, (self.chances - self.frequency_) * scale, 0.0)
-        dense = joined.toarray() if sparse.issparse(joined) else joined
-        return dense + np.hstack([np.zeros(X.shape), filled])
 
 
 class Study:
@@ -95,13 +83,16 @@ class Study:
         models = fit_labels(one, X, soft, frequency, start=self.plain, device=self.device)
         return scores_together(models, self.run.X_test)
 
-    def entries(self, only: str | None) -> Found:
+    def entries(self, only: list[str]) -> Found:
         unknown = np.isnan(np.asarray(self.run.Y.to_dense()))
         completers = {f"labels' variance {v:g}": self.labelwise(v) for v in (1.0, 3.0, 10.0)}
         completers["labels' variance C"] = self.labelwise()
         completers["neighbours"] = NeighborsCompleter()
+        completers["factors"] = FactorCompleter(device=self.device)
+        both = [self.labelwise(3.0), FactorCompleter(device=self.device)]
+        completers["labels' variance 3 and factors, stacked"] = StackedCompleter(both)
         for name, completer in completers.items():
-            if only is not None and not only.startswith(name):
+            if only and not any(f"{one}, ".startswith(f"{name}, ") for one in only):
                 continue
             columns = self.chances(completer)
             said = np.clip(np.column_stack(columns), 1e-6, 1 - 1e-6)[unknown]
@@ -112,14 +103,6 @@ class Study:
             if name == "labels' variance 3":
                 yield f"{name}, exact", self.taught(columns, Plan(1.0, 1.0), 1e-6), facts
                 yield f"{name}, half weight", self.taught(columns, Plan(0.5, 1.0)), facts
-                yield self.once_more(columns, unknown)
-
-    def once_more(self, first: list[np.ndarray], unknown: np.ndarray) -> tuple:
-        chances = np.column_stack(first)
-        columns = self.chances(SecondRound(self.classifier, chances, device=self.device))
-        said = np.clip(np.column_stack(columns), 1e-6, 1 - 1e-6)[unknown]
-        facts = {"hidden_log_loss": float(log_loss(self.truth[unknown], said))}
-        return "labels' variance 3, second round", self.taught(columns, Plan(1.0, 1.0)), facts
 
     def positives(self) -> Found:
         unsure = np.asarray(self.run.Y.to_dense()) == 0
@@ -137,17 +120,23 @@ class Study:
                     before = relevance_log_odds(self.before, c)
                     yield f"{name}, hedged", mean_log_odds(before, after), facts
 
-    def every(self, gap: str, only: str | None) -> Found:
+    def every(self, gap: str, only: list[str]) -> Found:
         yield OBSERVED, self.before, {}
-        yield from (self.entries(only) if gap == "entries" else self.positives())
-        if only not in (None, "Mend"):
-            return
+        if gap == "entries":
+            yield from self.entries(only)
+        elif not only or any(one.startswith("labels'") for one in only):
+            yield from self.positives()
+        for name, rounds in (("Mend", 1), ("Mend, up to 4 rounds", 4)):
+            if not only or name in only:
+                yield name, *self.mended(gap, rounds)
+
+    def mended(self, gap: str, max_rounds: int) -> tuple[np.ndarray, dict[str, float]]:
         zeros: Any = "ambiguous" if gap == "positives" else "irrelevant"
-        mend = Mend(self.classifier, zeros=zeros, device=self.device)
+        mend = Mend(self.classifier, zeros=zeros, max_rounds=max_rounds, device=self.device)
         mend.fit(self.run.X, self.run.Y)
         share = float((mend.completed_.weights > 0).mean())
-        facts = {"recorded": mend.recorded_, "labels_mended": share}
-        yield "Mend", mend.decision_function(self.run.X_test), facts
+        facts = {"recorded": mend.recorded_, "labels_mended": share, "rounds": mend.n_rounds_}
+        return mend.decision_function(self.run.X_test), facts
 
 
 def main() -> None:
@@ -155,7 +144,7 @@ def main() -> None:
     parser.add_argument("sets", nargs="*", default=list(CHOSEN_ON))
     parser.add_argument("--gaps", nargs="*", default=list(GAPS))
     parser.add_argument("--runs", type=int, nargs="*", default=[11, 12, 13, 14, 15])
-    parser.add_argument("--only", help="one variant")
+    parser.add_argument("--only", nargs="*", default=[], help="these variants")
     parser.add_argument("--device", help="of torch")
     arguments = parser.parse_args()
     warnings.simplefilter("ignore")
@@ -165,11 +154,12 @@ def main() -> None:
             for gap in arguments.gaps:
                 for rate in GAPS[gap]:
                     wanted = {"dataset": name, "gap": gap, "rate": rate, "run": seed}
-                    if arguments.only and rows.find(**wanted, variant=arguments.only):
+                    only = arguments.only
+                    if only and all(rows.find(**wanted, variant=one) for one in only):
                         continue
                     study = Study(name, gap, rate, seed, arguments.device)
-                    for variant, scores, facts in study.every(gap, arguments.only):
-                        if arguments.only not in (None, variant):
+                    for variant, scores, facts in study.every(gap, only):
+                        if only and variant not in only:
                             continue
                         row = {"experiment": "choices", **wanted, "variant": variant, **facts}
                         if not rows.find(**row):
