@@ -64,7 +64,7 @@ def measure(rows: ResultRows, name: str, kind: str, seed: int) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("sets", nargs="*", default=list(CHOSEN_ON))
+    parser.add_argument("sets", nargs="*", default=[*CHOSEN_ON, "image", "education"])
     parser.add_argument("--runs", type=int, nargs="*", default=[1, 2, 3])
     arguments = parser.parse_args()
     warnings.simplefilter("ignore")

@@ -42,6 +42,7 @@ def test_without_gaps_it_is_the_plain_classifier(estimator):
     np.testing.assert_allclose(mend.predict_proba(X), plain.predict_proba(X), atol=1e-12)
     assert mend.verdict_ is None
     assert mend.completed_.chances.nnz == 0
+    assert mend.completed_.completer == ""
 
 
 def test_it_learns_more_from_the_same_labels():
@@ -85,7 +86,8 @@ def test_what_was_completed():
     X, Y = generate(400)
     seen = with_gaps(Y, 0.5)
     mend = Mend().fit(X, seen)
-    chances, weights = mend.completed_
+    chances, weights, completer = mend.completed_
+    assert completer == "LabelwiseCompleter(estimator=LogisticRegression())"
     assert weights.any()
     filled = chances.toarray()
     assert not filled[~np.isnan(seen)].any()

@@ -32,11 +32,13 @@ class Completed(NamedTuple):
 
     Chances below 0.01 are not stored. Those of ambiguous zeros are what the share recorded, read or
     given, stands for, whatever the classifier was taught with. ``weights`` says how much a
-    completed entry of each label counted, beside 1 for a known one.
+    completed entry of each label counted, beside 1 for a known one, and ``completer`` what said it,
+    in the words that would make it again; empty where nothing was completed.
     """
 
     chances: sparse.csr_array
     weights: np.ndarray
+    completer: str = ""
 
 
 def with_gaps(labels: Labels) -> np.ndarray:

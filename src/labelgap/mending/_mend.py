@@ -254,7 +254,8 @@ class Mend(LabelGapClassifier):
             models = self._learner.learn(X, filled(), observed_frequency(labels)[mended], start)
             found |= dict(zip(mended.tolist(), models, strict=True))
         self.estimators_ = [found[label] for label in range(labels.n_labels)]
-        self.completed_ = Completed(stacked(pieces, labels.shape), weights)
+        said_by = repr(self._candidates[plan.completer]) if mended.size else ""
+        self.completed_ = Completed(stacked(pieces, labels.shape), weights, said_by)
 
     def _filled(
         self,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import count
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from scipy import sparse
@@ -17,35 +17,16 @@ from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import has_fit_parameter
 
 from labelgap.mending._forests import TreesOfChances, split_by_gini
+from labelgap.mending._ridges import fit_ridges, share_a_factorisation
+from labelgap.mending._soft_label import SoftLabel, rounded
 from labelgap.yardsticks._label_prior import log_odds
 from labelgap.yardsticks._per_label import ConstantLabel, probability_of_rows, score_rows
 from labelgap.yardsticks._together import are_fitted_together, fit_together, scores_together
 
 __all__ = ["SoftLabel", "all_scores", "fit_labels", "fit_soft", "mean_log_odds", "scores_of"]
 
-# a chance that far from 0 or 1 counts as certain: one row in place of two
-_CERTAIN = 0.01
 # copies of a known row where rows cannot be weighted
 _COPIES = 4
-
-
-class SoftLabel(NamedTuple):
-    """One label over some rows: chances of being relevant, and how much each row counts."""
-
-    rows: np.ndarray
-    chances: np.ndarray
-    weights: np.ndarray
-
-    @property
-    def is_certain(self) -> bool:
-        """Whether nothing is left to chance."""
-        return bool(np.isin(self.chances, (0.0, 1.0)).all())
-
-    @property
-    def is_constant(self) -> bool:
-        """Whether all rows that count are certain, and of one value."""
-        chances = _rounded(self.chances[self.weights > 0])
-        return bool((chances == 0).all() or (chances == 1).all())
 
 
 def fit_soft(estimator: Any, X: Any, label: SoftLabel) -> Any:
@@ -68,7 +49,7 @@ def fit_soft(estimator: Any, X: Any, label: SoftLabel) -> Any:
         return model.fit(_rows(X, label.rows, copies), np.repeat(label.chances, copies))
     if split_by_gini(model) and not label.is_certain:
         # nodes of certain rows are not split further
-        return TreesOfChances(model).fit(X[label.rows], _rounded(label.chances), label.weights)
+        return TreesOfChances(model).fit(X[label.rows], rounded(label.chances), label.weights)
     rows, values, weights = _both_ways(label)
     if (weights == 1).all():
         return model.fit(X[rows], values)
@@ -106,6 +87,8 @@ def fit_labels(
     """
     if are_fitted_together(estimator):
         return _all_together(estimator, X, soft, frequency, start, device)
+    if share_a_factorisation(estimator):
+        return _ridges(estimator, X, soft, frequency)
     return list(
         Parallel(n_jobs=n_jobs)(
             delayed(_fit_one)(estimator, X, one, float(frequency[place]))
@@ -139,6 +122,14 @@ def _all_together(
     return models
 
 
+def _ridges(estimator: Any, X: Any, soft: Iterable[SoftLabel], frequency: np.ndarray) -> list:
+    models: list[Any] = [ConstantLabel(float(one)) for one in frequency]
+    learnable = ((place, one) for place, one in enumerate(soft) if not one.is_constant)
+    for place, model in fit_ridges(estimator, X, learnable):
+        models[place] = model
+    return models
+
+
 def _fit_one(estimator: Any, X: Any, one: SoftLabel, frequency: float) -> Any:
     return ConstantLabel(frequency) if one.is_constant else fit_soft(estimator, X, one)
 
@@ -163,7 +154,7 @@ def all_scores(models: Sequence[Any], X: Any) -> np.ndarray:
 
 def _both_ways(label: SoftLabel) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Rows, values of 0 and 1 and weights: known rows first, in their order."""
-    chances = _rounded(label.chances)
+    chances = rounded(label.chances)
     certain = (chances == 0) | (chances == 1)
     unsure = ~certain
     rows = np.concatenate([label.rows[certain], label.rows[unsure], label.rows[unsure]])
@@ -175,12 +166,6 @@ def _both_ways(label: SoftLabel) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     )
     kept = weights > 0
     return rows[kept], values[kept].astype(np.intp), weights[kept]
-
-
-def _rounded(chances: np.ndarray) -> np.ndarray:
-    """Nearly certain chances as certain ones."""
-    chances = np.where(chances < _CERTAIN, 0.0, chances)
-    return np.where(chances > 1 - _CERTAIN, 1.0, chances)
 
 
 def _repeats(weights: np.ndarray) -> np.ndarray:
