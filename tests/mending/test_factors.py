@@ -98,13 +98,41 @@ def test_wanted_labels_in_their_order_and_sparse_features(problem):
     np.testing.assert_allclose(columns(some, S, labels), whole[:, [6, 2]], atol=1e-8)
 
 
-def test_columns_without_any_training_row_are_left_out(problem):
+def test_columns_without_any_training_row_have_their_frequency(problem):
     X, labels, _ = problem
     fewer = labels[:, [0, 1, 3, 4, 5, 6, 7]]
     marked = labels.with_unseen([2])
-    completer = FactorCompleter(**FIXED, n_groups=7).fit(X, marked, np.array([3, 0]))
+    completer = FactorCompleter(**FIXED, n_groups=7).fit(X, marked, np.array([3, 2, 0]))
     twin = FactorCompleter(**FIXED, n_groups=7).fit(X, fewer, np.array([2, 0]))
-    np.testing.assert_allclose(columns(completer, X, marked), columns(twin, X, fewer), atol=1e-9)
+    found = columns(completer, X, marked)
+    np.testing.assert_allclose(found[:, [0, 2]], columns(twin, X, fewer), atol=1e-9)
+    np.testing.assert_array_equal(found[:, 1], completer.frequency_[2])
+    last = labels.with_unseen([7])
+    assert columns(FactorCompleter(**FIXED).fit(X, last), X, last).shape == (400, 8)
+
+
+def test_some_rows_choose(problem):
+    X, labels, _ = problem
+    some = FactorCompleter(choice_rows=60).fit(X, labels)
+    assert some.held_out_[0] != FactorCompleter().fit(X, labels).held_out_[0]
+
+
+def test_looks_are_not_in_doubt_where_zeros_are_not(problem):
+    X, labels, _ = problem
+    np.testing.assert_array_equal(
+        columns(FactorCompleter(**FIXED, exposure=0.5).fit(X, labels), X, labels),
+        columns(FactorCompleter(**FIXED).fit(X, labels), X, labels),
+    )
+
+
+def test_exposure_counts_in_the_choice(problem):
+    X, _, truth = problem
+    labels = Labels.from_dense(truth, zeros="ambiguous")
+    losses = [
+        FactorCompleter(**{**FIXED, "lambda_u": None}, exposure=one).fit(X, labels).held_out_[0][1]
+        for one in (0.9, 0.2)
+    ]
+    assert losses[0] < losses[1]
 
 
 def test_exposure_gives_the_chance_of_a_record(problem):

@@ -8,7 +8,7 @@ from sklearn.base import clone
 from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.svm import LinearSVC
 
-from labelgap import BinaryRelevance, metrics
+from labelgap import BinaryRelevance, Labels, State, metrics
 from labelgap.mending import Mend
 
 TRUE = np.array([0.3, 0.9, 0.5, 0.9])
@@ -91,3 +91,46 @@ def test_rates_do_not_matter_to_labels_whose_zeros_are_known(problem):
     without = Mend().fit(X[:300], seen)
     np.testing.assert_array_equal(with_rates.predict_proba(X), without.predict_proba(X))
     assert with_rates.recorded_ == 1.0
+
+
+def test_labels_that_take_no_part_in_trials_have_a_rate_all_the_same(problem):
+    X, _, recorded = problem
+    each = fitted(X[:3000], recorded[:3000], "estimate per label", trial_labels=1)
+    assert len(set(each.recorded_.round(3))) == 4
+    one = fitted(X[:3000], recorded[:3000], "estimate", trial_labels=1)
+    assert len(one.verdict_.labels) == 1
+
+
+def test_an_estimate_lies_between_that_of_the_label_and_the_largest(problem):
+    X, _, recorded = problem
+    each, one = (
+        fitted(X[:3000], recorded[:3000], how) for how in ("estimate per label", "estimate")
+    )
+    assert each.recorded_.max() == pytest.approx(one.recorded_, abs=0.01)
+    # that of the first label alone would be 0.3 at most
+    assert 0.45 < each.recorded_[0] < 0.65
+
+
+def test_what_was_completed_is_what_the_rate_of_the_label_stands_for(problem):
+    X, _, recorded = problem
+    X, recorded = X[:1500], recorded[:1500]
+    model = fitted(X, recorded, TRUE)
+    expected = (1 - TRUE) / TRUE * recorded.sum(axis=0)
+    np.testing.assert_allclose(model.completed_.chances.sum(axis=0), expected, rtol=0.1)
+
+
+@pytest.mark.parametrize("options", [{"max_rounds": 2}, {"weights": (1.0, 0.5)}])
+@pytest.mark.parametrize("rate", [np.ones(4), [1.0, 0.9, 1.0, 1.0]])
+def test_labels_that_are_always_recorded_can_be_tried(problem, options, rate):
+    X, _, recorded = problem
+    model = fitted(X[:200], recorded[:200], rate, **options)
+    np.testing.assert_array_equal(model.recorded_, rate)
+
+
+@pytest.mark.parametrize("rate", [0.5, TRUE])
+def test_a_given_rate_stays_where_few_zeros_are_in_doubt(problem, rate):
+    X, Y, _ = problem
+    for row in range(8):
+        labels = Labels.from_dense(Y[:60]).with_entries([row], [0], State.AMBIGUOUS)
+        model = Mend(recorded=rate, max_rounds=2).fit(X[:60], labels)
+        np.testing.assert_array_equal(model.recorded_, rate)

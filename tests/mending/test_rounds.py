@@ -10,12 +10,15 @@ from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.svm import LinearSVC
 
 from labelgap import Labels
-from labelgap.mending import FactorCompleter, LabelwiseCompleter, Mend
-from labelgap.mending._guesses import held_out_guesses, with_guesses
+from labelgap.mending import FactorCompleter, LabelwiseCompleter, Mend, StackedCompleter
+from labelgap.mending._completing import chances_of_rows
+from labelgap.mending._guesses import held_out_guesses
 from labelgap.mending._learner import Learner
 from labelgap.mending._soft_targets import SoftLabel
 from labelgap.yardsticks._label_prior import observed_frequency
 from labelgap.yardsticks._per_label import known_entries
+
+FIXED = {"n_factors": 2, "lambda_u": 1.0, "lambda_v": 1.0, "lambda_w": 1.0}
 
 
 @pytest.fixture(scope="module")
@@ -79,19 +82,80 @@ def test_what_is_known_of_a_row_does_not_come_back_as_a_guess(problem, estimator
     assert np.abs(found[0] - found[1]).max() < 0.05
 
 
-def test_guesses_stand_beside_features_or_in_the_place_of_codes(problem):
+def test_margins_become_chances_before_they_are_guesses(problem):
+    X, Y = problem
+    labels = Labels.from_dense(Y)
+    wanted = np.arange(3)
+    soft = [SoftLabel(*known_entries(labels, label)) for label in wanted]
+    found = {}
+    for estimator in (LogisticRegression(C=1e6), LinearSVC(), Ridge()):
+        codes = Learner(estimator).guesses(X, labels, wanted, soft).toarray()
+        chances = codes + observed_frequency(labels)
+        found[type(estimator).__name__] = chances[(codes != 0).any(axis=1)]
+        assert 0 <= chances.min() <= chances.max() <= 1
+    assert abs(found["LinearSVC"].mean() - found["LogisticRegression"].mean()) < 0.05
+    assert abs(found["Ridge"].mean() - found["LogisticRegression"].mean()) < 0.05
+
+
+def test_guesses_stand_in_the_place_of_codes(problem):
     X, Y = problem
     guesses = sparse.csr_array(np.where(np.isnan(Y), 0.3, 0.0))
-    both = with_guesses(X, guesses)
-    np.testing.assert_array_equal(both, np.hstack([X, guesses.toarray()]))
-    np.testing.assert_array_equal(with_guesses(sparse.csr_array(X), guesses).toarray(), both)
-    assert with_guesses(X, None) is X
     labels = Labels.from_dense(Y)
-    completer = LabelwiseCompleter()
-    completer.fit(X, labels)
+    completer = LabelwiseCompleter().fit(X, labels)
     codes = completer._codes(labels, guesses).toarray()
-    expected = np.where(np.isnan(Y), 0.3, Y - completer.frequency_)
-    np.testing.assert_allclose(codes, expected)
+    np.testing.assert_allclose(codes, np.where(np.isnan(Y), 0.3, Y - completer.frequency_))
+
+
+PRECISE = LabelwiseCompleter(LogisticRegression(tol=1e-9))
+COMPLETERS = [
+    PRECISE,
+    LabelwiseCompleter(RandomForestClassifier(5, random_state=0)),
+    StackedCompleter([PRECISE, FactorCompleter(**FIXED)]),
+]
+
+
+@pytest.mark.parametrize("completer", COMPLETERS)
+@pytest.mark.parametrize("zeros", ["irrelevant", "ambiguous"])
+def test_a_guess_at_another_label_is_heard_and_one_at_the_label_itself_is_not(
+    problem, completer, zeros
+):
+    X, Y = problem
+    labels = Labels.from_dense(Y if zeros == "irrelevant" else np.nan_to_num(Y), zeros=zeros)
+    unknown = np.isnan(Y) if zeros == "irrelevant" else np.nan_to_num(Y) == 0
+    said = {}
+    for label in (None, 0, 1):
+        codes = np.zeros(Y.shape)
+        if label is not None:
+            codes[:, label] = np.where(unknown[:, label], np.sign(X[:, 1]) * 0.6, 0.0)
+        columns = chances_of_rows(
+            completer, X, labels, np.arange(3), np.random.default_rng(0),
+            guesses=sparse.csr_array(codes),
+        )  # fmt: skip
+        said[label] = next(iter(columns))
+    if not isinstance(completer, StackedCompleter):  # the weights of a stack serve all labels
+        np.testing.assert_allclose(said[0], said[None], atol=1e-6)
+    assert np.abs(said[1] - said[None]).max() > 0.02
+
+
+def test_completers_without_codes_have_one_round(problem):
+    X, Y = problem
+    with pytest.raises(ValueError, match=r"max_rounds=2: FactorCompleter\(.* says the same"):
+        Mend(completer=FactorCompleter(), max_rounds=2).fit(X, Y)
+    both = [FactorCompleter(**FIXED), LabelwiseCompleter()]
+    model = Mend(completer=both, max_rounds=2).fit(X, Y)
+    labelwise = model.verdict_.plan.completer == 1
+    assert len(model.verdict_.round_losses) == (2 if labelwise else 0)
+    only_factors = Mend(completer=[FactorCompleter(**FIXED), Worthless()], max_rounds=2).fit(X, Y)
+    assert only_factors.verdict_.plan.completer == 0
+    assert only_factors.verdict_.round_losses == ()
+
+
+class Worthless(LabelwiseCompleter):
+    """Says the opposite of what it should."""
+
+    def columns(self, X, labels, **options):
+        for column in super().columns(X, labels, **options):
+            yield 1 - column
 
 
 @pytest.mark.parametrize(
@@ -101,8 +165,8 @@ def test_guesses_stand_beside_features_or_in_the_place_of_codes(problem):
         {"classifier": LinearSVC()},
         {"classifier": Ridge()},
         {"classifier": RandomForestClassifier(5, random_state=0)},
-        {"completer": FactorCompleter(2, lambda_u=1.0, lambda_v=1.0, lambda_w=1.0)},
-        {"completer": [LabelwiseCompleter(), FactorCompleter(1, lambda_u=1.0)]},
+        {"completer": StackedCompleter([LabelwiseCompleter(), FactorCompleter(**FIXED)])},
+        {"completer": [LabelwiseCompleter(), LabelwiseCompleter(label_variance=1.0)]},
     ],
 )
 def test_rounds_go_on_while_the_log_loss_falls(problem, options):
@@ -139,10 +203,26 @@ def test_a_second_round_changes_what_is_completed(problem):
     assert np.abs((once.completed_.chances - more.completed_.chances).toarray()).max() > 0.01
 
 
-def test_rounds_with_ambiguous_zeros_and_a_given_rate(problem):
+def test_rounds_with_ambiguous_zeros(problem):
     X, Y = problem
     recorded = np.nan_to_num(Y)
+    forest = RandomForestClassifier(30, min_samples_leaf=3, random_state=0)
+    found = []
     for how in ("estimate", 0.5, [0.5, 0.5, 0.9]):
-        model = Mend(max_rounds=2, zeros="ambiguous", recorded=how).fit(X, recorded)
-        assert np.isfinite(model.predict_proba(X)).all()
-    assert len(model.verdict_.round_losses) == 2
+        for classifier in (None, forest):
+            options = {"zeros": "ambiguous", "recorded": how, "max_rounds": 3}
+            model = Mend(classifier, LabelwiseCompleter(), **options).fit(X, recorded)
+            assert np.isfinite(model.predict_proba(X)).all()
+            found.append(model.n_rounds_)
+    assert max(found) > 1
+
+
+def test_what_decides_is_the_trial_of_the_round_that_is_used(problem):
+    """Margins are made chances by the sigmoid of that trial."""
+    X, Y = problem
+    sigmoids = {}
+    for rounds in (1, 2):
+        model = Mend(LinearSVC(), max_rounds=rounds, random_state=1).fit(X, Y)
+        sigmoids[model.n_rounds_] = model._sigmoid
+    assert len(sigmoids) == 2
+    assert sigmoids[1] != sigmoids[2]

@@ -7,7 +7,16 @@ import pytest
 from scipy.special import logit
 from sklearn.metrics import log_loss
 
-from labelgap.mending._trust import Plan, Trial, doubt_of_areas, judge, set_aside, shrink
+from labelgap.mending._trust import (
+    Plan,
+    Trial,
+    Verdict,
+    doubt_of_areas,
+    judge,
+    mean_loss,
+    set_aside,
+    shrink,
+)
 
 PLAIN, FULL = Plan(0.0, 1.0), Plan(1.0, 1.0)
 
@@ -120,3 +129,24 @@ def test_completion_has_the_benefit_of_the_doubt(values, loss, used):
     verdict = judge(trials, np.arange(4), 4, are_logits=True)
     assert verdict.areas[FULL] < verdict.areas[PLAIN]
     assert (verdict.plan == FULL) is used
+
+
+def test_a_rate_for_each_label_is_that_of_its_place():
+    rng = np.random.default_rng(0)
+    relevant = [rng.uniform(0.05, 0.95, 4000) for _ in range(2)]
+    rates = (0.9, 0.2, 0.5)
+    places = [2, 1]
+    true = [rates[place] * one for place, one in zip(places, relevant, strict=True)]
+    recorded = [(rng.random(4000) < one).astype(int) for one in true]
+    one = Trial(Plan(1.0, rates), [logit(r) for r in relevant], recorded, places)
+    assert one.rates == [0.5, 0.2]
+    assert one._replace(labels=None).rates == [0.9, 0.2]
+    expected = np.mean([log_loss(y, p) for y, p in zip(recorded, true, strict=True)])
+    assert mean_loss(one, are_logits=True) == pytest.approx(expected)
+
+
+def test_the_first_round_with_the_least_loss():
+    empty = np.empty(0)
+    verdict = Verdict(FULL, empty, {}, {}, empty, empty, empty)
+    assert verdict.n_rounds == 1
+    assert verdict._replace(round_losses=(0.5, 0.4, 0.4)).n_rounds == 2

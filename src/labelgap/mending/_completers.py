@@ -10,7 +10,7 @@ from sklearn.base import BaseEstimator, clone
 
 from labelgap.labels import Labels
 
-__all__ = ["Completer", "ScoreCompleter", "check_completers", "cross_fitted"]
+__all__ = ["Completer", "ScoreCompleter", "check_completers", "cross_fitted", "given_guesses"]
 
 
 class Completer(BaseEstimator):
@@ -23,7 +23,15 @@ class Completer(BaseEstimator):
     the label is *recorded*.
 
     One column at a time, nothing of the size rows x labels need ever exist.
+
+    A completer that codes the other labels may take ``guesses`` in both methods, codes of labels
+    where they are not known, and then says so in ``takes_guesses``. That of the label itself must
+    play no part: there is a guess just where the label is not known.
     """
+
+    @property
+    def takes_guesses(self) -> bool:
+        return False
 
     def fit(self, X: Any, labels: Labels, wanted: np.ndarray | None = None) -> Self:
         """Learn from rows of features (dense or CSR) and their labels.
@@ -88,16 +96,27 @@ def cross_fitted(
         yield column
 
 
-def check_completers(given: Completer | Sequence[Completer]) -> list[Completer]:
-    """One or several completers as a list."""
-    if isinstance(given, Completer):
-        return [given]
-    for place, one in enumerate(given):
+def given_guesses(completer: Completer, guesses: Any) -> dict[str, Any]:
+    """Guesses as an argument, of those that take them."""
+    return {"guesses": guesses} if completer.takes_guesses else {}
+
+
+def check_completers(
+    given: Completer | Sequence[Completer], max_rounds: int = 1
+) -> list[Completer]:
+    """One or several completers as a list; some must serve the rounds that are asked for."""
+    found = [given] if isinstance(given, Completer) else list(given)
+    for place, one in enumerate(found):
         if not isinstance(one, Completer):
             raise TypeError(
                 f"completer[{place}] is {one!r}, not a Completer; "
                 "labelgap.mending.ScoreCompleter makes one of an estimator"
             )
-    if not given:
+    if not found:
         raise ValueError("completer is empty; give at least one Completer, or None")
-    return list(given)
+    if max_rounds > 1 and not any(one.takes_guesses for one in found):
+        raise ValueError(
+            f"max_rounds={max_rounds}: {found[0]!r} says the same in every round; "
+            "give a LabelwiseCompleter, a stack with one, or max_rounds=1"
+        )
+    return found

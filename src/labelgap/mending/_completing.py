@@ -10,8 +10,7 @@ from scipy import sparse
 from sklearn.base import clone
 
 from labelgap.labels import Labels
-from labelgap.mending._completers import Completer, cross_fitted
-from labelgap.mending._guesses import with_guesses
+from labelgap.mending._completers import Completer, cross_fitted, given_guesses
 from labelgap.mending._labelwise import LabelwiseCompleter
 
 __all__ = ["chances_of_rows"]
@@ -32,17 +31,13 @@ def chances_of_rows(
 ) -> Iterator[np.ndarray]:
     """Columns of the wanted labels. An ambiguous zero teaches, so that its row must be left out.
 
-    Guesses at labels that are not known stand in the place of their codes, or beside the features
-    of completers without such codes.
+    Guesses at labels that are not known go to completers that take them.
     """
     completer = clone(completer)
-    labelwise = isinstance(completer, LabelwiseCompleter)
-    if not labelwise and guesses is not None:
-        X = with_guesses(X, guesses[:, wanted])
-    codes = {"guesses": guesses} if labelwise else {}
+    codes = given_guesses(completer, guesses)
     if not labels.ambiguous:
-        options: dict[str, Any] = {"start": start, **codes} if labelwise else {}
-        return completer.fit(X, labels, wanted, **options).columns(X, labels, **codes)
+        begun = {"start": start} if isinstance(completer, LabelwiseCompleter) else {}
+        return completer.fit(X, labels, wanted, **begun, **codes).columns(X, labels, **codes)
     order = rng.permutation(labels.n_rows)
     n_folds = np.clip(_ROWS_FITTED // labels.n_rows, _FEWEST_FOLDS, _MOST_FOLDS)
     folds = [np.sort(part) for part in np.array_split(order, min(n_folds, labels.n_rows))]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple, Self
 
@@ -9,9 +10,10 @@ import numpy as np
 from scipy.special import expit
 from sklearn.utils import check_random_state
 
-from labelgap.labels import Labels, State
+from labelgap.labels import Labels, LabelWarning, State
 from labelgap.mending._completers import Completer
 from labelgap.models.mllcs import MLLCS
+from labelgap.yardsticks._label_prior import observed_frequency
 
 __all__ = ["FactorCompleter"]
 
@@ -116,7 +118,8 @@ class FactorCompleter(Completer):
         rng = np.random.default_rng(check_random_state(self.random_state).randint(2**31 - 1))
         self._seed = int(rng.integers(2**31 - 1))
         self.seen_ = np.flatnonzero(~labels.unseen)
-        self.wanted_ = self.seen_ if wanted is None else np.asarray(wanted)
+        self.frequency_ = observed_frequency(labels)
+        self.wanted_ = np.arange(labels.n_labels) if wanted is None else np.asarray(wanted)
         labels = labels[:, self.seen_]
         self.held_out_: list[tuple[Settings, float]] = []
         self.settings_ = self._choose(X, labels, rng)
@@ -124,12 +127,16 @@ class FactorCompleter(Completer):
         return self
 
     def columns(self, X: Any, labels: Labels) -> Iterator[np.ndarray]:
-        labels = labels[:, self.seen_]
-        place = np.full(int(self.seen_.max(initial=-1)) + 1, -1)
+        place = np.full(labels.n_labels, -1)
         place[self.seen_] = np.arange(self.seen_.size)
+        labels = labels[:, self.seen_]
         whole = self.model_.embed(X, labels)
         groups = [self._without(X, labels, group) for group in range(self._n_groups(labels))]
-        for label in place[self.wanted_].tolist():
+        for wanted in self.wanted_.tolist():
+            label = int(place[wanted])
+            if label < 0:
+                yield np.full(labels.n_rows, self.frequency_[wanted])
+                continue
             column = self._chances(whole, label)
             known, _ = labels.column(label)
             column[known] = self._chances(groups[label % len(groups)][known], label)
@@ -152,28 +159,32 @@ class FactorCompleter(Completer):
         return chances if looked_at is None else chances * looked_at[label]
 
     def _fitted(self, X: Any, labels: Labels, settings: Mapping[str, float]) -> MLLCS:
+        # without a zero that is in doubt, there is no look to be in doubt of
         model = MLLCS(
-            int(min(settings["n_factors"], labels.n_labels)),
+            int(settings["n_factors"]),
             lambda_u=settings["lambda_u"],
             lambda_v=settings["lambda_v"],
             lambda_w=settings["lambda_w"],
             count_weight=0.0,
             unseen="moments",
-            exposure=self.exposure,
+            exposure=self.exposure if labels.ambiguous else None,
             device=self.device,
             random_state=self._seed,
         )
-        return model.fit(X, labels)
+        with warnings.catch_warnings():
+            # of labels without any entry, which was said before
+            warnings.simplefilter("ignore", LabelWarning)
+            return model.fit(X, labels)
 
     def _choose(self, X: Any, labels: Labels, rng: np.random.Generator) -> Settings:
         given = {name: getattr(self, name) for name in _GRID}
         best: Settings = {name: _START[name] if v is None else v for name, v in given.items()}
+        best["n_factors"] = min(best["n_factors"], labels.n_labels)
         free = [name for name, value in given.items() if value is None]
         rows = np.sort(rng.permutation(labels.n_rows)[: self.choice_rows])
-        entries = Hidden.draw(labels[rows], rng)
-        if not free or entries is None:
+        entries = Hidden.draw(labels[rows], rng) if free else None
+        if entries is None:
             return best
-        best["n_factors"] = min(best["n_factors"], labels.n_labels)
         X = X[rows]
         least = self._log_loss(X, entries, best)
         for name in free:

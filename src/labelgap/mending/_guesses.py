@@ -8,7 +8,6 @@ are left out of what guesses for them, so that nothing known of a row comes back
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any
 
 import numpy as np
 from scipy import sparse
@@ -16,9 +15,8 @@ from scipy import sparse
 from labelgap.labels import Labels
 from labelgap.mending._soft_targets import SoftLabel
 from labelgap.yardsticks._label_prior import observed_frequency
-from labelgap.yardsticks._per_label import readable_by_workers
 
-__all__ = ["held_out_guesses", "with_guesses"]
+__all__ = ["held_out_guesses"]
 
 # a guess nearer to the frequency of the label than this is left out
 _SMALLEST_GUESS = 0.1
@@ -50,16 +48,6 @@ def held_out_guesses(
             values.append(off[far])
     where = np.concatenate(at), np.concatenate(columns)
     return sparse.csr_array((np.concatenate(values), where), shape=labels.shape)
-
-
-def with_guesses(X: Any, guesses: sparse.csr_array | None) -> Any:
-    """Features and guesses, side by side."""
-    if guesses is None:
-        return X
-    if sparse.issparse(X):
-        both = sparse.hstack([X, guesses.astype(X.dtype)], format="csr")
-        return readable_by_workers(sparse.csr_array(both))
-    return np.hstack([X, guesses.toarray().astype(X.dtype)])
 
 
 def _only(one: SoftLabel, rows: np.ndarray) -> SoftLabel:

@@ -107,6 +107,10 @@ class LabelwiseCompleter(Completer):
             self.models_[label] = self._one(joined, rows, values.astype(np.intp), label)
         return self
 
+    @property
+    def takes_guesses(self) -> bool:
+        return True
+
     def _check(self) -> None:
         if not self.label_variance > 0:
             raise ValueError(f"label_variance={self.label_variance}: give a number above 0")

@@ -61,10 +61,12 @@ class Learner:
         frequency = observed_frequency(labels)[wanted]
 
         def guess(others: Any, part: Iterator[SoftLabel], rows: Any) -> Iterator[np.ndarray]:
-            for label, model in zip(wanted, self.learn(X[others], part, frequency), strict=True):
-                scores = scores_of(model, X[rows])
+            models = self.learn(X[others], part, frequency)
+            asked, held = X[rows], labels[rows]
+            for label, model in zip(wanted, models, strict=True):
+                scores = scores_of(model, asked)
                 if not self.scores_are_logits and not isinstance(model, ConstantLabel):
-                    scores = _as_logits(scores, labels[rows], int(label))
+                    scores = _as_logits(scores, held, int(label))
                 yield expit(scores)
 
         return held_out_guesses(guess, labels, wanted, soft, _ROUND_FOLDS)

@@ -105,7 +105,8 @@ class Mend(LabelGapClassifier):
     max_rounds : int
         With more than one, labels are completed again once the classifier has learned from them,
         with what it says of labels that are not known in the place of nothing, and so on as long as
-        the log-loss of the entries set aside falls.
+        the log-loss of the entries set aside falls. For completers that code the other labels
+        (:class:`LabelwiseCompleter`, and stacks with one).
     trial_rows, trial_labels : int
         At most so many rows and labels take part in the trials (all labels, where each has a rate
         to be estimated).
@@ -294,7 +295,8 @@ class Mend(LabelGapClassifier):
         trials = [] if labels.ambiguous and not isinstance(self.recorded, str) else [plain]
         choices = range(len(self._candidates))
         every = [list(self._columns(X[learn], part, some, one, start=begun)) for one in choices]
-        self._rate = self._estimated_rate(plain, part, some, every)
+        if self._given_rate(labels) is None:
+            self._rate = self._estimated_rate(plain, part, some, every)
 
         def attempt(plan: Plan, columns: list[np.ndarray]) -> Trial:
             models = self._learn_filled(X[learn], part, some, columns, plan, begun)
@@ -306,7 +308,8 @@ class Mend(LabelGapClassifier):
         logits = self._learner.scores_are_logits
         verdict = judge(trials, some, labels.n_labels, are_logits=logits)
         best = next(trial for trial in trials if trial.plan == verdict.plan)
-        if verdict.plan.weight > 0 and self.max_rounds > 1:
+        takes_guesses = self._candidates[verdict.plan.completer].takes_guesses
+        if verdict.plan.weight > 0 and self.max_rounds > 1 and takes_guesses:
             rounds = self._try_rounds(X[learn], part, some, best, every, attempt)
             found = tuple(mean_loss(trial, are_logits=logits) for trial in rounds)
             verdict = verdict._replace(round_losses=found)
@@ -363,7 +366,7 @@ class Mend(LabelGapClassifier):
         if labels.ambiguous:
             given = self._given_rate(labels)
             rate = self._rate if given is None else given
-            if np.min(rate) >= 1:
+            if given is None and np.min(rate) >= 1:
                 return []
             rate = self._cautious(labels, rate)
         return [Plan(float(weight), rate, which) for weight in self.weights]
@@ -372,9 +375,8 @@ class Mend(LabelGapClassifier):
         self, plain: Trial, part: Labels, some: np.ndarray, every: list[list[np.ndarray]]
     ) -> Rate:
         """The largest that the classifier on rows set aside, or a completer, is evidence of."""
-        given = self._given_rate(part)
-        if not part.ambiguous or given is not None:
-            return 1.0 if given is None else given
+        if not part.ambiguous:
+            return 1.0
         rates = np.array([*map(recording_rate, plain.scores, plain.values)])
         for columns in every:
             for place, (label, column) in enumerate(zip(some.tolist(), columns, strict=True)):
@@ -453,7 +455,7 @@ class Mend(LabelGapClassifier):
     def _completers(self) -> list[Completer]:
         if self.completer is None:
             return [LabelwiseCompleter(clone(self._template()), device=self.device)]
-        return check_completers(self.completer)
+        return check_completers(self.completer, self.max_rounds)
 
     def _is(self, how: str) -> bool:
         """Whether rates are estimated in this way; an array is compared with no word."""

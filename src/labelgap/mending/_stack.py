@@ -6,11 +6,12 @@ from collections.abc import Iterator, Sequence
 from typing import Any, Self
 
 import numpy as np
+from scipy import sparse
 from scipy.optimize import nnls
 from sklearn.base import clone
 
 from labelgap.labels import Labels
-from labelgap.mending._completers import Completer, cross_fitted
+from labelgap.mending._completers import Completer, cross_fitted, given_guesses
 
 __all__ = ["StackedCompleter"]
 
@@ -42,7 +43,18 @@ class StackedCompleter(Completer):
         self.n_folds = n_folds
         self.most_labels = most_labels
 
-    def fit(self, X: Any, labels: Labels, wanted: np.ndarray | None = None) -> Self:
+    @property
+    def takes_guesses(self) -> bool:
+        return any(one.takes_guesses for one in self.completers)
+
+    def fit(
+        self,
+        X: Any,
+        labels: Labels,
+        wanted: np.ndarray | None = None,
+        *,
+        guesses: sparse.csr_array | None = None,
+    ) -> Self:
         everything = np.arange(labels.n_labels) if wanted is None else np.asarray(wanted)
         step = max(1, -(-everything.size // self.most_labels))
         some = everything[::step]
@@ -50,7 +62,8 @@ class StackedCompleter(Completer):
         answers, truth = [], np.empty(0)
         for completer in self.completers:
             said, values = [], []
-            columns = cross_fitted(completer, X, labels, some, folds)
+            codes = given_guesses(completer, guesses)
+            columns = cross_fitted(completer, X, labels, some, folds, **codes)
             for label, column in zip(some, columns, strict=True):
                 rows, known = labels.column(label)
                 said.append(column[rows])
@@ -59,14 +72,18 @@ class StackedCompleter(Completer):
             truth = np.concatenate(values).astype(float)
         self.weights_ = convex_weights(np.column_stack(answers), truth)
         self.completers_ = [
-            clone(completer).fit(X, labels, wanted) if weight > 0 else None
+            clone(completer).fit(X, labels, wanted, **given_guesses(completer, guesses))
+            if weight > 0
+            else None
             for completer, weight in zip(self.completers, self.weights_, strict=True)
         ]
         return self
 
-    def columns(self, X: Any, labels: Labels) -> Iterator[np.ndarray]:
+    def columns(
+        self, X: Any, labels: Labels, *, guesses: sparse.csr_array | None = None
+    ) -> Iterator[np.ndarray]:
         used = [(w, c) for w, c in zip(self.weights_, self.completers_, strict=True) if c]
-        streams = [completer.columns(X, labels) for _, completer in used]
+        streams = [one.columns(X, labels, **given_guesses(one, guesses)) for _, one in used]
         for pieces in zip(*streams, strict=True):
             yield sum(w * piece for (w, _), piece in zip(used, pieces, strict=True))
 

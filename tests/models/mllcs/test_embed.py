@@ -8,6 +8,7 @@ from scipy.special import expit
 
 from labelgap import MLLCS, Labels, State
 from labelgap.cooccurrence import count_cooccurrence
+from labelgap.fitting import Gibbs
 
 
 @pytest.fixture(scope="module")
@@ -82,3 +83,30 @@ def test_another_number_of_labels(problem):
     model = MLLCS(2, random_state=0).fit(X, Y)
     with pytest.raises(ValueError, match="Y has 3 labels, the fit had 6 seen ones"):
         model.embed(X, Y[:, :3])
+
+
+def test_zeros_of_plain_arrays_are_read_as_in_the_fit(problem):
+    X, Y = problem
+    recorded = np.nan_to_num(Y)
+    model = MLLCS(3, exposure=0.6, random_state=0).fit(X, recorded)
+    labels = Labels.from_dense(recorded, zeros="ambiguous")
+    np.testing.assert_array_equal(model.embed(X, recorded), model.embed(X, labels))
+    known = model.embed(X, labels.with_zeros("irrelevant"))
+    assert np.abs(model.embed(X, recorded) - known).max() > 0.05
+
+
+def test_factors_that_were_folded_in_are_used(problem):
+    X, Y = problem
+    model = MLLCS(3, random_state=0).fit(X, Y)
+    before = model.embed(X, Y)
+    model.fold_in(X, 1 - np.nan_to_num(Y[:, 0]), 0)
+    after = model.embed(X, Y, n_steps=2000)
+    assert np.abs(after - before).max() > 0.05
+    assert np.abs(slope(model, X, Labels.from_dense(Y).states(), after)).max() < 1e-6
+
+
+def test_draws_have_no_single_factors(problem):
+    X, Y = problem
+    model = MLLCS(2, inference=Gibbs(4, 2, n_chains=1), random_state=0).fit(X, Y)
+    with pytest.raises(ValueError, match="embed needs a fit by EM"):
+        model.embed(X, Y)

@@ -268,22 +268,30 @@ class MLLCS(UnseenLabels):
         ``factors @ label_factors_.T + label_bias_``.
         """
         X = self._validate_predict(X)
+        if self.samples_ is not None:
+            raise ValueError("embed needs a fit by EM; with inference='gibbs' there are many")
         if Y is None:
             return self._factors(X)
         with warnings.catch_warnings():
             # of labels that nothing is known of, from which nothing is learned here
             warnings.simplefilter("ignore", LabelWarning)
             labels = self.target_.read(Y, n_rows=X.shape[0], zeros=self._zeros)
-        n_seen = len(self.params_.factors)
-        if labels.n_labels == self.seen_.size > n_seen:
-            labels = labels[:, self.seen_]
+        # two classes of a vector are one label
+        seen = self.seen_[: len(self.label_factors_)]
+        n_seen = int(seen.sum())
+        if labels.n_labels == seen.size > n_seen:
+            labels = labels[:, seen]
         if labels.n_labels != n_seen:
             raise ValueError(f"Y has {labels.n_labels} labels, the fit had {n_seen} seen ones")
+        # fold_in moves these, and not what EM ended with
+        params = self.params_._replace(
+            factors=self.label_factors_[seen], bias=self.label_bias_[seen]
+        )
         steps = RowSteps(self.lambda_u)
         make = _prepare.block_maker(self.params_.weights.dtype, self.device)
         size = self.block_rows or _prepare.default_block_rows(labels.n_labels)
         found = [
-            steps.settled(make(0, X[part], labels[part]), self.params_, n_steps)
+            steps.settled(make(0, X[part], labels[part]), params, n_steps)
             for part in gen_batches(X.shape[0], size)
         ]
         return np.concatenate(found)
