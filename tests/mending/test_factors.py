@@ -180,3 +180,11 @@ def test_too_few_groups(problem):
     X, labels, _ = problem
     with pytest.raises(ValueError, match="n_groups=1: give 2 or more"):
         FactorCompleter(n_groups=1).fit(X, labels)
+
+
+def test_on_a_device(problem):
+    pytest.importorskip("torch", reason="pip install 'labelgap[gpu]'")
+    X, labels, _ = problem
+    here = columns(FactorCompleter(**FIXED).fit(X, labels), X, labels)
+    there = FactorCompleter(**FIXED, device="cpu").fit(X, labels)
+    np.testing.assert_allclose(columns(there, X, labels), here, atol=1e-6)
