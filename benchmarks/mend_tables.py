@@ -26,7 +26,8 @@ from sklearn.model_selection import KFold
 
 from labelgap import BinaryRelevance, LabelPrior, Mend, metrics
 from labelgap.mending import NeighborsCompleter, ScoreCompleter
-from labelgap.mending._soft_targets import SoftLabel, fit_labels, scores_of
+from labelgap.mending._soft_label import SoftLabel
+from labelgap.mending._soft_targets import fit_labels, scores_of
 from labelgap.yardsticks._label_prior import observed_frequency
 from mend_data import CHOSEN_ON, CONFIRMED_ON, GAPS, LARGE, TEXT, Run, draw_run, half_of, score
 from result_rows import ResultRows

@@ -21,7 +21,8 @@ from labelgap.mending._forests import (
     TreesOfChances,
     split_by_gini,
 )
-from labelgap.mending._soft_targets import SoftLabel, fit_soft
+from labelgap.mending._soft_label import SoftLabel
+from labelgap.mending._soft_targets import fit_soft
 from labelgap.metrics import log_loss
 
 FORESTS = [

@@ -14,7 +14,7 @@ from labelgap.mending import FactorCompleter, LabelwiseCompleter, Mend, StackedC
 from labelgap.mending._completing import chances_of_rows
 from labelgap.mending._guesses import held_out_guesses
 from labelgap.mending._learner import Learner
-from labelgap.mending._soft_targets import SoftLabel
+from labelgap.mending._soft_label import SoftLabel
 from labelgap.yardsticks._label_prior import observed_frequency
 from labelgap.yardsticks._per_label import known_entries
 

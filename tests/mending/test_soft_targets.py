@@ -11,7 +11,8 @@ from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MaxAbsScaler
 
-from labelgap.mending._soft_targets import SoftLabel, all_scores, fit_soft, scores_of
+from labelgap.mending._soft_label import SoftLabel
+from labelgap.mending._soft_targets import all_scores, fit_soft, scores_of
 from labelgap.yardsticks._per_label import ConstantLabel
 
 

@@ -12,6 +12,7 @@ from sklearn.utils import check_random_state
 
 from labelgap.labels import Labels, LabelWarning, State
 from labelgap.mending._completers import Completer
+from labelgap.mending._trust import entry_losses
 from labelgap.models.mllcs import MLLCS
 from labelgap.yardsticks._label_prior import observed_frequency
 
@@ -28,7 +29,6 @@ _GRID: dict[str, tuple[float, ...]] = {
 }
 _START: Settings = {"n_factors": 40, "lambda_v": 4.0, "lambda_w": 4.0, "lambda_u": 3.0}
 _SHARE_HIDDEN = 0.1
-_SMALLEST = 1e-6
 
 
 class Hidden(NamedTuple):
@@ -137,9 +137,10 @@ class FactorCompleter(Completer):
             if label < 0:
                 yield np.full(labels.n_rows, self.frequency_[wanted])
                 continue
-            column = self._chances(whole, label)
+            column = recorded_chances(self.model_, whole, label)
             known, _ = labels.column(label)
-            column[known] = self._chances(groups[label % len(groups)][known], label)
+            without = groups[label % len(groups)]
+            column[known] = recorded_chances(self.model_, without[known], label)
             yield column
 
     # -- internals ----------------------------------------------------------------------------
@@ -151,12 +152,6 @@ class FactorCompleter(Completer):
         """Factors of rows from their features and the labels outside of a group."""
         hidden = np.arange(group, labels.n_labels, self._n_groups(labels))
         return self.model_.embed(X, labels.with_unseen(hidden))
-
-    def _chances(self, factors: np.ndarray, label: int) -> np.ndarray:
-        model = self.model_
-        chances = expit(factors @ model.label_factors_[label] + model.label_bias_[label])
-        looked_at = model.params_.looked_at
-        return chances if looked_at is None else chances * looked_at[label]
 
     def _fitted(self, X: Any, labels: Labels, settings: Mapping[str, float]) -> MLLCS:
         # without a zero that is in doubt, there is no look to be in doubt of
@@ -206,14 +201,17 @@ class FactorCompleter(Completer):
                 return loss
         model = self._fitted(X, entries.labels, settings)
         factors = model.embed(X, entries.labels)
-        psi = np.einsum("ik,ik->i", factors[entries.rows], model.label_factors_[entries.columns])
-        chances = expit(psi + model.label_bias_[entries.columns])
-        if model.params_.looked_at is not None:
-            chances = chances * model.params_.looked_at[entries.columns]
-        chances = np.clip(chances, _SMALLEST, 1 - _SMALLEST)
-        loss = -np.where(entries.values, np.log(chances), np.log1p(-chances)).mean()
-        self.held_out_.append((settings, float(loss)))
-        return float(loss)
+        chances = recorded_chances(model, factors[entries.rows], entries.columns)
+        loss = float(entry_losses(chances, entries.values).mean())
+        self.held_out_.append((settings, loss))
+        return loss
+
+
+def recorded_chances(model: MLLCS, factors: np.ndarray, labels: Any) -> np.ndarray:
+    """That a label is recorded in rows with these factors: one label, or one for each row."""
+    psi = (factors * model.label_factors_[labels]).sum(axis=1) + model.label_bias_[labels]
+    looked_at = model.params_.looked_at
+    return expit(psi) if looked_at is None else expit(psi) * looked_at[labels]
 
 
 def _next(ladder: list[float], value: float, step: int) -> float | None:

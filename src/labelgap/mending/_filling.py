@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 import numpy as np
@@ -9,7 +10,7 @@ from scipy import sparse
 
 from labelgap.labels import Labels
 from labelgap.mending._recording import Rate, rate_of, relevant_though_unrecorded, with_sum
-from labelgap.mending._soft_targets import SoftLabel
+from labelgap.mending._soft_label import SoftLabel
 from labelgap.mending._trust import Plan
 from labelgap.yardsticks._per_label import known_entries
 
@@ -17,6 +18,7 @@ __all__ = [
     "Completed",
     "measurable",
     "mended_label",
+    "mended_labels",
     "only_completed",
     "stacked",
     "told_on",
@@ -75,6 +77,14 @@ def mended_label(labels: Labels, label: int, chances: np.ndarray, plan: Plan) ->
     )
     rows = np.concatenate([known, unknown, unsure])
     return SoftLabel(rows, np.concatenate([values.astype(float), filled]), weights)
+
+
+def mended_labels(
+    labels: Labels, some: np.ndarray, columns: Iterable[np.ndarray], plan: Plan
+) -> Iterator[SoftLabel]:
+    """The same of some labels, one after the other, from the chances of each in all rows."""
+    for label, column in zip(some.tolist(), columns, strict=True):
+        yield mended_label(labels, label, column, plan)
 
 
 def unsure_rows(labels: Labels, label: int) -> np.ndarray:

@@ -13,7 +13,7 @@ import numpy as np
 from scipy import sparse
 
 from labelgap.labels import Labels
-from labelgap.mending._soft_targets import SoftLabel
+from labelgap.mending._soft_label import SoftLabel
 from labelgap.yardsticks._label_prior import observed_frequency
 
 __all__ = ["held_out_guesses"]

@@ -13,7 +13,8 @@ from sklearn.base import is_regressor
 
 from labelgap.labels import Labels
 from labelgap.mending._guesses import held_out_guesses
-from labelgap.mending._soft_targets import SoftLabel, fit_labels, scores_of
+from labelgap.mending._soft_label import SoftLabel
+from labelgap.mending._soft_targets import fit_labels, scores_of
 from labelgap.mending._trust import Plan, Trial
 from labelgap.yardsticks._calibration import fit_sigmoid
 from labelgap.yardsticks._label_prior import observed_frequency

@@ -21,7 +21,7 @@ from labelgap.mending._completing import chances_of_rows
 from labelgap.mending._filling import (
     Completed,
     measurable,
-    mended_label,
+    mended_labels,
     only_completed,
     stacked,
     told_on,
@@ -37,8 +37,8 @@ from labelgap.mending._recording import (
     recording_rate,
     relevance_log_odds,
 )
+from labelgap.mending._soft_label import SoftLabel
 from labelgap.mending._soft_targets import (
-    SoftLabel,
     all_scores,
     mean_log_odds,
 )
@@ -210,7 +210,7 @@ class Mend(LabelGapClassifier):
         wanted = with_gaps(labels)
         self._candidates = self._completers()
         if wanted.size and given is not None and self._nothing_to_try():
-            plan = Plan(float(self.weights[0]), self._cautious(labels, given))
+            plan = self._first_plan(labels)
         elif wanted.size:
             self.verdict_ = self._try(X, labels, wanted)
             plan, used_for = self.verdict_.plan, self.verdict_.used_for
@@ -269,8 +269,7 @@ class Mend(LabelGapClassifier):
     ) -> Iterator[SoftLabel]:
         """Labels with their gaps completed as planned, one after the other."""
         columns = self._columns(X, labels, wanted, plan.completer, start=start, guesses=guesses)
-        for label, column in zip(wanted.tolist(), columns, strict=True):
-            yield mended_label(labels, label, column, plan)
+        return mended_labels(labels, wanted, columns, plan)
 
     def _columns(
         self, X: Any, labels: Labels, wanted: np.ndarray, which: int, **options: Any
@@ -292,18 +291,20 @@ class Mend(LabelGapClassifier):
         part, held = labels[learn], labels[aside]
         begun = self._learner.learn_plain(X[learn], part, some)
         plain = self._learner.trial(X, held, aside, some, begun, _PLAIN)
-        trials = [] if labels.ambiguous and not isinstance(self.recorded, str) else [plain]
+        given = self._given_rate(labels)
+        trials = [plain] if given is None else []
         choices = range(len(self._candidates))
         every = [list(self._columns(X[learn], part, some, one, start=begun)) for one in choices]
-        if self._given_rate(labels) is None:
+        if given is None:
             self._rate = self._estimated_rate(plain, part, some, every)
+        nothing_forgotten = labels.ambiguous and given is None and np.min(self._rate) >= 1
 
         def attempt(plan: Plan, columns: list[np.ndarray]) -> Trial:
             models = self._learn_filled(X[learn], part, some, columns, plan, begun)
             trial = self._learner.trial(X, held, aside, some, models, plan)
             return self._hedged(plain, trial) if self._is_hedged(labels) else trial
 
-        for which, columns in enumerate(every):
+        for which, columns in enumerate([] if nothing_forgotten else every):
             trials += [attempt(plan, columns) for plan in self._plans(labels, which)]
         logits = self._learner.scores_are_logits
         verdict = judge(trials, some, labels.n_labels, are_logits=logits)
@@ -333,8 +334,7 @@ class Mend(LabelGapClassifier):
         plan, trials, logits = trial.plan, [trial], self._learner.scores_are_logits
         columns = every[plan.completer]
         while len(trials) < self.max_rounds:
-            pairs = zip(some.tolist(), columns, strict=True)
-            soft = [mended_label(part, label, column, plan) for label, column in pairs]
+            soft = list(mended_labels(part, some, columns, plan))
             guesses = self._learner.guesses(X, part, some, soft)
             columns = list(self._columns(X, part, some, plan.completer, guesses=guesses))
             trials.append(attempt(plan, columns))
@@ -345,9 +345,7 @@ class Mend(LabelGapClassifier):
 
     def _untried(self, labels: Labels, some: np.ndarray) -> Verdict:
         """With nothing to measure on, labels stay as they are, unless the rate is given."""
-        given, plan = self._given_rate(labels), _PLAIN
-        if given is not None:
-            plan = Plan(float(self.weights[0]), self._cautious(labels, given))
+        plan = _PLAIN if self._given_rate(labels) is None else self._first_plan(labels)
         empty, nothing = np.empty(0), np.zeros(labels.n_labels, dtype=bool)
         return Verdict(plan, nothing, {}, {}, some, empty, empty)
 
@@ -362,14 +360,12 @@ class Mend(LabelGapClassifier):
         return len(self._candidates) == len(self.weights) == self.max_rounds == 1
 
     def _plans(self, labels: Labels, which: int) -> list[Plan]:
-        rate: Rate = 1.0
-        if labels.ambiguous:
-            given = self._given_rate(labels)
-            rate = self._rate if given is None else given
-            if given is None and np.min(rate) >= 1:
-                return []
-            rate = self._cautious(labels, rate)
+        rate = self._cautious(labels, self._rate) if labels.ambiguous else 1.0
         return [Plan(float(weight), rate, which) for weight in self.weights]
+
+    def _first_plan(self, labels: Labels) -> Plan:
+        """Without trials: the first weight, the first completer."""
+        return self._plans(labels, 0)[0]
 
     def _estimated_rate(
         self, plain: Trial, part: Labels, some: np.ndarray, every: list[list[np.ndarray]]
@@ -399,8 +395,7 @@ class Mend(LabelGapClassifier):
         plan: Plan,
         start: list | None,
     ) -> list:
-        pairs = zip(some.tolist(), columns, strict=True)
-        soft = (mended_label(part, label, column, plan) for label, column in pairs)
+        soft = mended_labels(part, some, columns, plan)
         return self._learner.learn(X, soft, observed_frequency(part)[some], start)
 
     def _hedged(self, plain: Trial, trial: Trial) -> Trial:

@@ -23,7 +23,7 @@ from labelgap.yardsticks._label_prior import log_odds
 from labelgap.yardsticks._per_label import ConstantLabel, probability_of_rows, score_rows
 from labelgap.yardsticks._together import are_fitted_together, fit_together, scores_together
 
-__all__ = ["SoftLabel", "all_scores", "fit_labels", "fit_soft", "mean_log_odds", "scores_of"]
+__all__ = ["all_scores", "fit_labels", "fit_soft", "mean_log_odds", "scores_of"]
 
 # copies of a known row where rows cannot be weighted
 _COPIES = 4

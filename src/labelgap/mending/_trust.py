@@ -19,7 +19,16 @@ from sklearn.metrics import roc_auc_score
 from labelgap.mending._recording import Rate, rate_of
 from labelgap.yardsticks._calibration import fit_sigmoid
 
-__all__ = ["Plan", "Trial", "Verdict", "chances_from", "judge", "mean_loss", "set_aside"]
+__all__ = [
+    "Plan",
+    "Trial",
+    "Verdict",
+    "chances_from",
+    "entry_losses",
+    "judge",
+    "mean_loss",
+    "set_aside",
+]
 
 _LEAST_VARIANCE = 1e-12
 
@@ -87,9 +96,14 @@ def losses(trial: Trial, *, are_logits: bool) -> list[np.ndarray]:
     shares = trial.rates if are_logits else [1.0] * len(trial.scores)
     found = []
     for share, scores, values in zip(shares, trial.scores, trial.values, strict=True):
-        p = np.clip(share * chances(scores), 1e-6, 1 - 1e-6)
-        found.append(-np.where(values == 1, np.log(p), np.log1p(-p)))
+        found.append(entry_losses(share * chances(scores), values))
     return found
+
+
+def entry_losses(chances: np.ndarray, values: np.ndarray) -> np.ndarray:
+    """Log-loss of single entries; no chance is nearer to 0 or 1 than 1e-6."""
+    p = np.clip(chances, 1e-6, 1 - 1e-6)
+    return -np.where(values == 1, np.log(p), np.log1p(-p))
 
 
 def mean_loss(trial: Trial, *, are_logits: bool) -> float:
