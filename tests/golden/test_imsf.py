@@ -62,11 +62,14 @@ def compare(golden, key, label, model, tolerance):
 
 
 def step_with_ratio(smooth, prox, origin, curvature, search):
-    """The reference's search: a curvature that is too small becomes the one along the step."""
+    """The reference's search: a curvature that is too small becomes the one along the step.
+
+    The curvature along the next step is often the same number; rounding must not double it.
+    """
     while True:
         x, penalty = prox(origin.x - origin.gradient / curvature, 1 / curvature)
         found, along = smooth.moved(origin, x)
-        if along <= curvature:
+        if along <= curvature * (1 + 1e-9):
             return found, found.value + penalty, curvature
         curvature = max(2 * curvature, along)
 

@@ -174,3 +174,29 @@ def test_backtracking_accepts_the_first_step_that_falls_enough():
     assert backtrack(lambda step: 1.0, 1.0, -1.0, max_steps=3) == (0.0, 1.0)
     strict, _ = backtrack(value, 0.01, -0.2, sufficient=0.9)
     assert strict < 0.125
+
+
+def test_the_slope_decides_where_the_fall_is_lost_in_rounding():
+    """10^-12 (step - 0.1)^2 below a value of one, which rounding raises by its last digit."""
+
+    def value(step):
+        return 1.0 if step == 0 else 1 + 2.0**-52
+
+    def slope(step):
+        return 2e-12 * (step - 0.1)
+
+    assert backtrack(value, 1.0, slope(0.0)) == (0.0, 1.0)
+    assert backtrack(value, 1.0, slope(0.0), slope_after=slope) == (0.125, 1.0)
+
+
+@pytest.mark.parametrize("constant", [0.0, 1e8])
+def test_steps_go_on_to_the_minimum_below_the_rounding_of_the_value(constant):
+    """With a large constant the value says nothing of the last nine digits of x."""
+    rng = np.random.default_rng(3)
+    X, Y = rng.normal(size=(40, 6)) * np.array([1, 1, 1, 1, 1, 0.1]), rng.normal(size=(40, 3))
+    gram, cross = X.T @ X, X.T @ Y
+    smooth = Quadratic(lambda W: gram @ W, cross, constant)
+    curvature = float(np.linalg.eigvalsh(gram)[-1])
+    path = run(smooth, absolute_values(0.0), np.zeros((6, 3)), 30000, curvature=curvature)
+    np.testing.assert_allclose(path[-1].x, np.linalg.solve(gram, cross), rtol=1e-11, atol=1e-11)
+    assert (np.diff([point.value for point in path]) <= 0).all()

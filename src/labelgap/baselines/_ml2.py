@@ -243,21 +243,36 @@ class ML2(LinearScores):
         self, K: np.ndarray, target: np.ndarray, here: _Place, value: float
     ) -> tuple[_Place, float]:
         """Towards weighted least squares with the slope of the loss, as far as it helps."""
-        residual = here.image + here.level - target
-        distances = row_norms(residual)
-        outside = distances > self.epsilon
-        if not outside.any():
+        weights, _ = self._weighted_residual(target, here)
+        if not weights.any():
             return here, value
-        weights = np.zeros(len(K))
-        weights[outside] = 2 * self.C * (1 - self.epsilon / distances[outside])
         new_dual, new_level = weighted_regression(K, target, weights)
         move = _Place(new_dual - here.dual, new_level - here.level, K @ new_dual - here.image)
-        slope = np.vdot(move.dual, here.image)
-        slope += np.vdot(weights[:, None] * residual, move.image + move.level)
+
+        def slope(step: float) -> float:
+            place = here.moved(step, move)
+            weights, residual = self._weighted_residual(target, place)
+            along = np.vdot(weights[:, None] * residual, move.image + move.level)
+            return float(np.vdot(move.dual, place.image) + along)
+
         step, value = backtrack(
-            lambda step: self._objective(target, here.moved(step, move)), value, float(slope)
+            lambda step: self._objective(target, here.moved(step, move)),
+            value,
+            slope(0.0),
+            slope_after=slope,
         )
         return here.moved(step, move), value
+
+    def _weighted_residual(
+        self, target: np.ndarray, place: _Place
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """g and K B + b - u, whose product is the slope of the loss."""
+        residual = place.image + place.level - target
+        distances = row_norms(residual)
+        outside = distances > self.epsilon
+        weights = np.zeros(len(residual))
+        weights[outside] = 2 * self.C * (1 - self.epsilon / distances[outside])
+        return weights, residual
 
     def _kernel_to_rows(self, X: Any) -> np.ndarray:
         parameters = {} if self.gamma_ is None else {"gamma": self.gamma_}

@@ -204,14 +204,24 @@ def proximal_path(
         momentum = (b_before - 1) / b
         origin = smooth.ahead(here, before, momentum) if momentum else here
         found, found_value, curvature = _step(smooth, prox, origin, curvature, search)
-        if restart and found_value > value:
+        if restart and _climbs(origin, here, value, found, found_value):
             b = 1.0
             found, found_value, curvature = _step(smooth, prox, here, curvature, search)
-            if found_value > value:  # by rounding alone
-                found, found_value = here, value
+            if found_value > value + _ROUNDING * abs(value):  # the curvature is too small
+                found = here
+        if restart:
+            found_value = min(found_value, value)
         before, here, value = here, found, found_value
         b_before, b = b, (1 + np.sqrt(4 * b**2 + 1)) / 2
         yield Point(here.x, value, curvature)
+
+
+def _climbs(origin: Place, here: Place, value: float, found: Place, found_value: float) -> bool:
+    """Whether momentum led uphill: by the values, or by the step where rounding hides them."""
+    rounding = _ROUNDING * abs(value)
+    if abs(found_value - value) > rounding:
+        return found_value > value
+    return inner(origin.x - found.x, found.x - here.x) > 0
 
 
 def _step(
@@ -288,6 +298,7 @@ def backtrack(
     at_zero: float,
     slope: float,
     *,
+    slope_after: Callable[[float], float] | None = None,
     step: float = 1.0,
     contraction: float = 0.5,
     sufficient: float = 1e-4,
@@ -303,6 +314,10 @@ def backtrack(
         Its value without a step.
     slope : float
         Its derivative there, negative.
+    slope_after : callable, optional
+        Its derivative after a step of a given length. Close to a minimum a good step lowers the
+        value by less than its last digits can show; the derivative then decides in its place [1]_,
+        as far as it has digits itself.
     step : float
         The first length tried; each next one is ``contraction`` times the last.
     sufficient : float
@@ -315,11 +330,21 @@ def backtrack(
     step : float
         0 where no length tried is good enough.
     value : float
-        Of the function after it.
+        Of the function after it; never above ``at_zero``.
+
+    References
+    ----------
+    .. [1] W. W. Hager and H. Zhang. A new conjugate gradient method with guaranteed descent and an
+       efficient line search. SIAM Journal on Optimization 16, 2005.
     """
+    rounding = _ROUNDING * abs(at_zero)
     for _ in range(max_steps):
         reached = value(step)
-        if reached <= at_zero + sufficient * step * slope:
-            return step, reached
+        if slope_after is None or abs(reached - at_zero) > rounding:
+            excess = reached - (at_zero + sufficient * step * slope)
+        else:
+            excess = slope_after(step) - (2 * sufficient - 1) * slope - 0.3 * rounding
+        if excess <= 0:
+            return step, min(reached, at_zero)
         step *= contraction
     return 0.0, at_zero

@@ -351,7 +351,8 @@ class RMFL(LabelGapClassifier):
     @property
     def label_correlation_(self) -> np.ndarray:
         check_is_fitted(self)
-        correlation = -self.label_directions_ @ self.label_directions_.T
+        cosines = self.label_directions_ @ self.label_directions_.T
+        correlation = -(cosines + cosines.T) / 2
         np.fill_diagonal(correlation, 1.0)
         return correlation
 
