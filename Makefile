@@ -7,7 +7,7 @@ DOCS_STAMP := $(VENV)/.installed-docs
 BENCH_STAMP := $(VENV)/.installed-bench
 PYTEST := $(BIN)/python -m pytest
 
-.PHONY: help demo test test-full lint format docs ledger bench clean
+.PHONY: help demo test test-full lint format docs reproduction bench clean
 
 help:
 	@echo "make demo       delete labels of a real data set, find them again, show how well"
@@ -15,7 +15,7 @@ help:
 	@echo "make test-full  the test suite with the slow tests"
 	@echo "make lint       ruff and mypy"
 	@echo "make docs       build the documentation; warnings are errors"
-	@echo "make ledger     published figures beside ours, from the committed rows"
+	@echo "make reproduction  published figures beside ours, from the committed rows"
 	@echo "make bench      the speed benchmarks"
 	@echo "make clean      remove everything that was built"
 
@@ -23,8 +23,9 @@ $(VENV)/bin/python:
 	$(PYTHON) -c 'import sys; sys.exit("labelgap needs Python >= 3.11, this is " + sys.version.split()[0] + "; try: make PYTHON=python3.12") if sys.version_info < (3, 11) else None'
 	$(PYTHON) -m venv $(VENV)
 
-$(STAMP): pyproject.toml | $(VENV)/bin/python
+$(STAMP): pyproject.toml papers/pyproject.toml | $(VENV)/bin/python
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[test]' ruff mypy
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --editable papers
 	@touch $@
 
 $(DOCS_STAMP): pyproject.toml $(STAMP)
@@ -58,10 +59,9 @@ docs: $(DOCS_STAMP)
 	$(BIN)/python -m sphinx -W --keep-going -q -b html docs docs/_build/html
 	@echo "open docs/_build/html/index.html"
 
-ledger: $(STAMP)
+reproduction: $(STAMP)
 	@mkdir -p docs/_build
-	$(BIN)/python docs/reproduction/convert_rows.py
-	$(BIN)/labelgap bench report --markdown docs/reproduction --out docs/_build/ledger.html
+	$(BIN)/labelgap bench report --markdown papers/reproduction --out docs/_build/reproduction.html
 
 bench: $(BENCH_STAMP)
 	@for script in benchmarks/*_speed.py; do echo "== $$script"; $(BIN)/python $$script || exit 1; done

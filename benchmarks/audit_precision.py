@@ -3,18 +3,18 @@
 Every method sees the same table, in which hidden positives are zeros, and lists the zeros that it
 takes for missing labels, the surest first. Counted is how many of the first 1,000 were hidden.
 
-* ``audit``: :func:`labelgap.audit.audit`.
+* ``audit``: :func:`labelgap.audit`.
 * ``classifier``: the probability of a logistic regression per label on the features, from five
   folds that the item was not in; its penalty by the log-loss at the recorded entries of another
   draw.
-* ``neighbours``: the share of the most similar other items that carry the label; their number and
+* ``neighbours``: the fraction of the most similar other items that carry the label; their number and
   whether they count by similarity, by the log-loss at the recorded entries.
 * ``neighbours, best in hindsight``: the setting that turns out best, which nobody can know: the
   log-loss prefers more neighbours than are good for the first suggestions.
 * ``cleanlab ...``: the entries that ``find_multilabel_issues_per_class`` flags, in the order of
   ``get_label_quality_scores_per_class``, from the probabilities of ``classifier``. Its three scores
   order zeros alike, as the probability does.
-* ``classifier, other labels`` (asked for by ``--methods``): the completer of
+* ``classifier, other labels`` (asked for by ``--methods``): the imputer of
   :class:`labelgap.Mend`, which sees the other labels too, as ``classifier`` otherwise.
 
 The audit was made on science, rcv1subset1, corel5k, emotions and yeast; bibtex was not looked at.
@@ -35,11 +35,9 @@ from scipy import sparse
 from sklearn.linear_model import LogisticRegression
 from sklearn.preprocessing import StandardScaler, normalize
 
-from labelgap import Labels
-from labelgap.audit import audit
+from labelgap import Labels, audit
 from labelgap.data import load_dataset
-from labelgap.mending import LabelwiseCompleter
-from labelgap.mending._completers import cross_fitted
+from labelgap.imputers import PerLabelImputer, cross_fitted
 from labelgap.protocols import hide_positives
 from result_rows import ResultRows
 
@@ -64,8 +62,8 @@ def first_zeros(scores: np.ndarray, recorded: np.ndarray) -> Listed:
     return np.unravel_index(order, scores.shape)  # type: ignore[return-value]
 
 
-def folds_of(n_rows: int, seed: int) -> list[np.ndarray]:
-    order = np.random.default_rng(seed).permutation(n_rows)
+def folds_of(n_samples: int, seed: int) -> list[np.ndarray]:
+    order = np.random.default_rng(seed).permutation(n_samples)
     return [np.sort(part) for part in np.array_split(order, N_FOLDS)]
 
 
@@ -73,9 +71,9 @@ def by_classifier(X: Any, labels: Labels, C: float, seed: int, some: Any = None)
     """Probabilities of some labels, by default all, from folds that the item was not in."""
     chosen = np.arange(labels.n_labels) if some is None else some
     recorded = labels.positives().toarray()
-    chances = np.zeros((labels.n_rows, chosen.size))
-    for part in folds_of(labels.n_rows, seed):
-        learn = np.setdiff1d(np.arange(labels.n_rows), part)
+    chances = np.zeros((labels.n_samples, chosen.size))
+    for part in folds_of(labels.n_samples, seed):
+        learn = np.setdiff1d(np.arange(labels.n_samples), part)
         inside, outside = X[learn], X[part]
         for k, j in enumerate(chosen):
             y = recorded[learn, j]
@@ -113,12 +111,12 @@ def by_neighbours(
     tried = {}
     for k in NEIGHBOURS:
         for weights in ("uniform", "cosine"):
-            weight = np.ones((labels.n_rows, k)) if weights == "uniform" else near[:, :k]
+            weight = np.ones((labels.n_samples, k)) if weights == "uniform" else near[:, :k]
             weight = weight * (k / weight.sum(axis=1, keepdims=True))
-            starts = np.arange(0, labels.n_rows * k + 1, k)
+            starts = np.arange(0, labels.n_samples * k + 1, k)
             graph = sparse.csr_array(
                 (weight.ravel(), order[:, :k].ravel(), starts),
-                shape=(labels.n_rows, labels.n_rows),
+                shape=(labels.n_samples, labels.n_samples),
             )
             chances = (graph @ recorded.astype(float) + frequency) / (k + 1)
             loss = log_loss(chances, recorded)
@@ -130,9 +128,9 @@ def by_neighbours(
 
 
 def by_other_labels(X: Any, labels: Labels, C: float, seed: int) -> np.ndarray:
-    completer = LabelwiseCompleter(LogisticRegression(solver="liblinear", C=C))
+    imputer = PerLabelImputer(LogisticRegression(solver="liblinear", C=C))
     wanted = np.arange(labels.n_labels)
-    columns = cross_fitted(completer, X, labels, wanted, folds_of(labels.n_rows, seed))
+    columns = cross_fitted(imputer, X, labels, wanted, folds_of(labels.n_samples, seed))
     return np.column_stack(list(columns))
 
 
@@ -154,15 +152,15 @@ def by_audit(X: Any, labels: Labels) -> Listed:
     return rows, np.array([int(one.label) for one in found.suggestions])
 
 
-def resampled(rows: np.ndarray, right: np.ndarray, n_rows: int) -> np.ndarray:
-    """The share that is right over resampled items, the same ones for every method."""
-    hits, total = (np.bincount(rows, weights=w, minlength=n_rows) for w in (right, right**0))
+def resampled(rows: np.ndarray, right: np.ndarray, n_samples: int) -> np.ndarray:
+    """The fraction that is right over resampled items, the same ones for every method."""
+    hits, total = (np.bincount(rows, weights=w, minlength=n_samples) for w in (right, right**0))
     rng = np.random.default_rng(0)
-    shares = []
+    fractions = []
     for _ in range(N_RESAMPLES):
-        counts = np.bincount(rng.integers(0, n_rows, n_rows), minlength=n_rows)
-        shares.append(counts @ hits / (counts @ total))
-    return np.array(shares)
+        counts = np.bincount(rng.integers(0, n_samples, n_samples), minlength=n_samples)
+        fractions.append(counts @ hits / (counts @ total))
+    return np.array(fractions)
 
 
 def middle(values: np.ndarray) -> list[float]:
@@ -224,10 +222,10 @@ class Draw:
         (rows, columns), settings = self.listed(method)
         seconds = time.perf_counter() - start
         right = self.truth[rows, columns].astype(float)
-        shares = resampled(rows, right, self.labels.n_rows)
-        low, high = middle(shares)
-        ours = resampled(self.audited[0], self.truth[self.audited] * 1.0, self.labels.n_rows)
-        lead_low, lead_high = middle(ours - shares)
+        fractions = resampled(rows, right, self.labels.n_samples)
+        low, high = middle(fractions)
+        ours = resampled(self.audited[0], self.truth[self.audited] * 1.0, self.labels.n_samples)
+        lead_low, lead_high = middle(ours - fractions)
         self.results.add(
             {
                 "experiment": "precision",

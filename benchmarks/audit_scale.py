@@ -3,7 +3,7 @@
 Items mix two of 250 topics that follow from 100 features; a topic lends each of its 15 labels, the
 first nearly always and the last seldom; 30% of the pairs are then dropped. The command line is run
 as a user would, in a process of its own, of which seconds (wall and processor) and peak memory are
-noted, and the share of its suggestions that are among the dropped pairs.
+noted, and the fraction of its suggestions that are among the dropped pairs.
 
 Run: ``python benchmarks/audit_scale.py --items 100000 --labels 5000``.
 """
@@ -81,8 +81,8 @@ def run(n_items: int, n_labels: int, threads: int) -> dict:
         "load": round(os.getloadavg()[0], 1),
         "n_pairs": found["summary"]["n_positive"],
         "n_dropped": len(dropped),
-        "expected_missing": found["summary"]["expected_missing"],
-        "recorded": found["summary"]["recorded"],
+        "expected_missing": found["missing"],
+        "recorded": found["summary"]["label_frequency"],
         "precision": float(np.mean([one in dropped for one in listed])),
         "stages": found["provenance"]["seconds"],
     }

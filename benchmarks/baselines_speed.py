@@ -23,17 +23,16 @@ from unittest import mock
 
 import numpy as np
 
-from labelgap.baselines import ML2, _glocal_steps, _imsf
-from labelgap.bench._task import Task
-from labelgap.bench.methods import METHODS
-from labelgap.bench.protocols import PROTOCOLS
 from labelgap.fitting import Monitor
-from labelgap.kernels.proximal import backtrack
-from labelgap.kernels.row_sparse import row_norms, solve_positive
+from labelgap_papers.bench.methods import METHODS
+from labelgap_papers.bench.protocols import PROTOCOLS, Task
+from labelgap_papers.kernels.proximal import backtrack
+from labelgap_papers.kernels.row_sparse import row_norms, solve_positive
+from labelgap_papers.methods import ML2, _glocal_steps, _imsf
 from result_rows import ResultRows
 
 N_CANDIDATES = 16
-# method: set, share of unknown labels, which of the candidates, settings of the fit
+# method: set, fraction of unknown labels, which of the candidates, settings of the fit
 CASES: dict[str, list[tuple[str, float, int, dict[str, Any]]]] = {
     "GLOCAL": [
         ("emotions", 0.0, 0, {}),
@@ -133,7 +132,7 @@ def compare(method: str, dataset: str, missing: float, candidate: int, settings:
         "n_iter": fast.n_iter_,
         "slow_n_iter": slow.n_iter_,
         "rises": int((np.diff(fast.trace_.objective) > 1e-9).sum()),
-        "n_rows": task.Y.n_rows,
+        "n_samples": task.Y.n_samples,
         "n_features": task.X.shape[1],
         "n_labels": task.Y.n_labels,
     }

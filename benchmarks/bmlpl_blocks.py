@@ -27,11 +27,11 @@ from labelgap.labels import Labels
 N_FEATURES, N_LABELS, N_FACTORS, MAX_ITER = 500, 200, 20, 5
 
 
-def generated(n_rows: int, part_rows: int) -> Iterator[tuple[sparse.csr_array, Labels]]:
+def generated(n_samples: int, part_rows: int) -> Iterator[tuple[sparse.csr_array, Labels]]:
     """Parts of sparse rows: about 40 features and 4 labels each."""
     rng = np.random.default_rng(0)
-    for start in range(0, n_rows, part_rows):
-        n = min(part_rows, n_rows - start)
+    for start in range(0, n_samples, part_rows):
+        n = min(part_rows, n_samples - start)
         X = sparse.random_array((n, N_FEATURES), density=0.08, rng=rng, format="csr")
         Y = sparse.random_array((n, N_LABELS), density=0.02, rng=rng, format="csr")
         yield X, Labels.from_sparse(sparse.csr_array(Y > 0))
@@ -78,10 +78,10 @@ def largest_difference(left: BMLPL, right: BMLPL) -> float:
     return max(float(np.abs(a - b).max() / np.abs(a).max()) for a, b in pairs)
 
 
-def show_memory(folder: Path, n_rows: int, block_rows: int) -> BlockFolder:
+def show_memory(folder: Path, n_samples: int, block_rows: int) -> BlockFolder:
     print(f"{'rows':>9} {'on disk':>9} {'peak, fit from disk':>21} {'peak, fit in memory':>21}")
     folders = []
-    for n in (n_rows, 10 * n_rows):
+    for n in (n_samples, 10 * n_samples):
         path = folder / str(n)
         folders.append(write_blocks(path, generated(n, block_rows), block_rows=block_rows))
         size = sum(file.stat().st_size for file in path.iterdir()) / 2**20

@@ -20,8 +20,8 @@ import threadpoolctl
 from sklearn.linear_model import LogisticRegression
 
 from labelgap import GMFS, MLLCS, RMFL, BinaryRelevance, Labels, Mend
-from labelgap.baselines import BCS, CMFS, FSNM, GLOCAL, LEML, MIFS, MLMLFS, SFUS
 from labelgap.fitting import EM
+from labelgap_papers.methods import BCS, CMFS, FSNM, GLOCAL, LEML, MIFS, MLMLFS, SFUS
 from result_rows import ResultRows
 
 N_FEATURES, N_LABELS, UNKNOWN = 500, 200, 0.4
@@ -45,9 +45,9 @@ MODELS: dict[str, Callable[[str | None], Any]] = {
 }
 
 
-def drawn(n_rows: int) -> tuple[np.ndarray, Labels]:
+def drawn(n_samples: int) -> tuple[np.ndarray, Labels]:
     rng = np.random.default_rng(0)
-    X = rng.random((n_rows, N_FEATURES))
+    X = rng.random((n_samples, N_FEATURES))
     scores = (X - 0.5) @ rng.normal(size=(N_FEATURES, 10)) @ rng.normal(size=(10, N_LABELS))
     Y = (scores > np.quantile(scores, 0.9)).astype(float)
     return X, Labels.from_dense(np.where(rng.random(Y.shape) < UNKNOWN, np.nan, Y))

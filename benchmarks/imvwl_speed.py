@@ -18,9 +18,9 @@ import numpy as np
 from sklearn.preprocessing import MinMaxScaler
 from threadpoolctl import threadpool_limits
 
-from imvwl_data import load_run
 from labelgap import IMVWL, Labels
 from labelgap.kernels.low_rank import shrink_singular_values
+from labelgap_papers.bench.protocols import PROTOCOLS
 from result_rows import ResultRows, peak_gigabytes
 
 ALPHA, BETA = 1e-2, 1e-2
@@ -63,9 +63,9 @@ def printed_updates(views, masks, Y, M, k: int, n_iter: int, seed: int = 0) -> l
     return objective
 
 
-def dense_inputs(X: np.ndarray, Y: Labels, groups) -> tuple:
+def dense_inputs(X: np.ndarray, Y: Labels, views) -> tuple:
     views, masks = [], []
-    for columns in groups.values():
+    for columns in views.values():
         block = np.asarray(X[:, columns], dtype=np.float64)
         there = ~np.isnan(block)
         views.append(MinMaxScaler().fit_transform(np.nan_to_num(block)))
@@ -87,22 +87,23 @@ def main() -> None:
 
 def measure(n_iter: int, threads: int) -> None:
     rows = ResultRows("imvwl_speed", ("method", "n_iter", "threads"))
-    run = load_run("corel5k_multiview", 0)
+    halves = {"missing_labels": 0.5, "missing_views": 0.5}
+    run = PROTOCOLS["missing-views"]().draw("corel5k_multiview", halves, 0)
     X = np.vstack([run.X, run.X_test])
     unknown = Labels.from_dense(np.full(run.Y_test.shape, np.nan)).with_names(run.Y.names)
     Y = Labels.concatenate([run.Y, unknown])
-    facts = {"experiment": "speed", "n_iter": n_iter, "threads": threads, "n_rows": len(X)}
+    facts = {"experiment": "speed", "n_iter": n_iter, "threads": threads, "n_samples": len(X)}
     facts |= {"published_seconds": 52.47}
 
     def ours() -> list[float]:
-        model = IMVWL(run.groups, alpha=ALPHA, beta=BETA, max_iter=n_iter, random_state=0)
+        model = IMVWL(run.views, alpha=ALPHA, beta=BETA, max_iter=n_iter, random_state=0)
         return model.fit(X, Y).trace_.objective
 
     def theirs() -> list[float]:
-        k = round(0.5 * min(run.groups.widths.values()))
-        return printed_updates(*dense_inputs(X, Y, run.groups), k, n_iter)
+        k = round(0.5 * min(run.views.widths.values()))
+        return printed_updates(*dense_inputs(X, Y, run.views), k, n_iter)
 
-    IMVWL(run.groups, max_iter=1).fit(X[:50], Y[:50])  # compiles
+    IMVWL(run.views, max_iter=1).fit(X[:50], Y[:50])  # compiles
     for name, fit in {"iMVWL": ours, "printed updates, dense masks": theirs}.items():
         if rows.find(method=name, n_iter=n_iter, threads=threads):
             continue

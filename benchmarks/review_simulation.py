@@ -1,10 +1,10 @@
-"""A simulated annotator: how many labels must be reviewed until 90% of the gaps are found?
+"""A simulated annotator: how many labels must be reviewed until 90% of the missing ones are found?
 
 Of a complete set 40% of the positives are hidden without a trace. ``labelgap.audit`` gives every
-zero a chance of being one of them, and an annotator who knows the truth answers questions in
+zero a probability of being one of them, and an annotator who knows the truth answers questions in
 batches. Three orders share the audit and all that is learned between batches, and differ in what
 they ask next: the expected gain (``labelgap review``), the most probable, and the least confident.
-Two orders of the audit's own chances, which nothing is learned for, and random order come beside.
+Two orders of the audit's own probabilities, without learning, and random order are compared too.
 
     python benchmarks/review_simulation.py              # emotions, yeast, science; seeds 10 to 14
     python benchmarks/review_simulation.py --tune       # scene and image, for choosing settings
@@ -24,21 +24,14 @@ from pathlib import Path
 import numpy as np
 from scipy import sparse, stats
 
-from labelgap.audit import audit
+from labelgap import audit
+from labelgap.auditing import AuditRescorer
 from labelgap.data import load_dataset
 from labelgap.protocols import hide_positives
-from labelgap.review import (
-    Candidates,
-    Posterior,
-    Rescorer,
-    candidates_of,
-    choose_batch,
-    item_traits,
-    learn,
-)
-from labelgap.review._posterior import chance
-from labelgap.review._scoring import Scoring
-from labelgap.review._session import batch_size
+from labelgap.review import ReviewCandidates, item_traits, review_candidates
+from labelgap.review._answer_model import AnswerPosterior, expected_probability, learn_from_answers
+from labelgap.review._question_queue import choose_batch
+from labelgap.review._review_session import BackgroundRescoring, batch_size
 from result_rows import ResultRows
 
 SETS = ("emotions", "yeast", "science")
@@ -47,83 +40,85 @@ SEEDS = range(10, 15)  # earlier ones were looked at while settings were chosen
 MOST_ROWS = 1000
 HIDDEN, FOUND = 0.4, 0.9
 TABLE = Path(__file__).parents[1] / "docs" / "how-to" / "review_simulation.inc"
-SHARES = (0.25, 0.5, 0.75, FOUND)
+FRACTIONS = (0.25, 0.5, 0.75, FOUND)
 
-Order = Callable[[Candidates, Posterior, np.ndarray, int, np.random.Generator], np.ndarray]
+Order = Callable[
+    [ReviewCandidates, AnswerPosterior, np.ndarray, int, np.random.Generator], np.ndarray
+]
 
 
-def draw(name: str, seed: int) -> tuple[Candidates, np.ndarray, Rescorer]:
-    """All zeros of a set with hidden positives as candidates, and which of them are gaps."""
+def draw(name: str, seed: int) -> tuple[ReviewCandidates, np.ndarray, AuditRescorer]:
+    """All zeros of a set with hidden positives as candidates, and which of them are missing labels."""
     data = load_dataset(name)
-    chosen = np.random.default_rng(seed).permutation(data.Y.n_rows)[:MOST_ROWS]
+    chosen = np.random.default_rng(seed).permutation(data.Y.n_samples)[:MOST_ROWS]
     rows = np.sort(chosen)
     X, Y = data.X[rows], data.Y[rows]
     hidden = hide_positives(Y, HIDDEN, random_state=seed).labels
-    n_zeros = Y.n_rows * Y.n_labels - int(hidden.n_positives())
+    n_zeros = Y.n_samples * Y.n_labels - int(hidden.n_positives())
     names = [str(k) for k in range(Y.n_labels)]
     found = audit(
         X,
         hidden.with_names(names),
-        zeros="ambiguous",
+        zeros="unlabeled",
         n_suggestions=n_zeros,
         random_state=seed,
     )
     matrix = sparse.csr_array(X) if sparse.issparse(X) else np.asarray(X, dtype=float)
-    items = [str(row) for row in range(Y.n_rows)]
-    candidates = candidates_of(found, items, item_traits(matrix))
+    items = [str(row) for row in range(Y.n_samples)]
+    candidates = review_candidates(found, items, item_traits(matrix))
     truth = Y.positives().toarray()[candidates.rows, candidates.columns].astype(float)
-    return candidates, truth, Rescorer(X, hidden, zeros="ambiguous", random_state=seed)
+    return candidates, truth, AuditRescorer(X, hidden, zeros="unlabeled", random_state=seed)
 
 
-def by_gain(candidates, posterior, open_, size, _):
-    return choose_batch(candidates, posterior, open_, size)
+def by_gain(candidates, posterior, undecided, size, _):
+    return choose_batch(candidates, posterior, undecided, size)
 
 
-def by_chance(candidates, posterior, open_, size, _):
-    p = chance(*posterior.log_odds(candidates, open_))
-    return open_[np.argsort(-p, kind="stable")[:size]]
+def by_probability(candidates, posterior, undecided, size, _):
+    p = expected_probability(*posterior.log_odds(candidates, undecided))
+    return undecided[np.argsort(-p, kind="stable")[:size]]
 
 
-def by_doubt(candidates, posterior, open_, size, _):
-    p = chance(*posterior.log_odds(candidates, open_))
-    return open_[np.argsort(np.abs(p - 0.5), kind="stable")[:size]]
+def by_uncertainty(candidates, posterior, undecided, size, _):
+    p = expected_probability(*posterior.log_odds(candidates, undecided))
+    return undecided[np.argsort(np.abs(p - 0.5), kind="stable")[:size]]
 
 
-def at_random(_, __, open_, size, rng):
-    return rng.choice(open_, min(size, open_.size), replace=False)
+def at_random(_, __, undecided, size, rng):
+    return rng.choice(undecided, min(size, undecided.size), replace=False)
 
 
 ORDERS: dict[str, tuple[Order, bool]] = {
     "expected gain": (by_gain, True),
-    "most probable": (by_chance, True),
-    "least confident": (by_doubt, True),
-    "most probable, no learning": (by_chance, False),
-    "least confident, no learning": (by_doubt, False),
+    "most probable": (by_probability, True),
+    "least confident": (by_uncertainty, True),
+    "most probable, no learning": (by_probability, False),
+    "least confident, no learning": (by_uncertainty, False),
     "random": (at_random, False),
 }
 
 
 def simulate(
-    candidates: Candidates, truth: np.ndarray, rescorer: Rescorer, order: str, seed: int
+    candidates: ReviewCandidates, truth: np.ndarray, rescorer: AuditRescorer, order: str, seed: int
 ) -> dict[float, int]:
-    """Reviewed labels until each share of the gaps was found."""
+    """Reviewed labels until each fraction of the missing labels was found."""
     choose, learns = ORDERS[order]
-    scoring = Scoring(rescorer, patience=float("inf"))
+    scoring = BackgroundRescoring(rescorer, patience=float("inf"))
     rng = np.random.default_rng(seed)
     asked = np.empty(0, dtype=np.intp)
-    posterior = learn(candidates, asked, truth[asked])
+    posterior = learn_from_answers(candidates, asked, truth[asked])
     total = truth.sum()
     while truth[asked].sum() < FOUND * total:
-        open_ = np.setdiff1d(np.arange(candidates.n), asked)
+        undecided = np.setdiff1d(np.arange(candidates.n), asked)
         if learns and asked.size:
             fresh = scoring.newest(candidates, asked, truth[asked])
             if fresh is not None:
                 candidates = candidates._replace(log_odds=fresh)
-            posterior = learn(candidates, asked, truth[asked])
-        batch = choose(candidates, posterior, open_, batch_size(asked.size), rng)
+            posterior = learn_from_answers(candidates, asked, truth[asked])
+        batch = choose(candidates, posterior, undecided, batch_size(asked.size), rng)
         asked = np.concatenate([asked, batch])
     found = np.cumsum(truth[asked])
-    return {share: int(np.searchsorted(found, share * total)) + 1 for share in SHARES}
+    return {fraction: int(np.searchsorted(found, fraction * total)) + 1 for fraction in FRACTIONS}
 
 
 def measure(rows: ResultRows, names: tuple[str, ...], seeds: range) -> Iterator[int]:
@@ -144,7 +139,7 @@ def measure(rows: ResultRows, names: tuple[str, ...], seeds: range) -> Iterator[
                         "order": order,
                         "n_zeros": candidates.n,
                         "n_gaps": int(truth.sum()),
-                        "reviewed": {f"{share:.0%}": n for share, n in reviewed.items()},
+                        "reviewed": {f"{fraction:.0%}": n for fraction, n in reviewed.items()},
                         "seconds": round(time.perf_counter() - start, 1),
                     }
                 )
@@ -156,7 +151,7 @@ def summary(rows: list[dict], names: tuple[str, ...]) -> str:
     wanted = len(names) * len(ORDERS)
     counts = Counter(row["seed"] for row in rows if row["dataset"] in names)
     seeds = {seed for seed, n in counts.items() if n == wanted}
-    shares = " | ".join(f"{share:.0%}" for share in SHARES)
+    fractions = " | ".join(f"{fraction:.0%}" for fraction in FRACTIONS)
     lines = [f"Means over {len(seeds)} draws of rows and hidden labels.", ""]
     for name in names:
         mine = [row for row in rows if row["dataset"] == name and row["seed"] in seeds]
@@ -164,7 +159,7 @@ def summary(rows: list[dict], names: tuple[str, ...]) -> str:
         n_zeros = np.mean([row["n_zeros"] for row in mine])
         lines += [f"{name}: {n_gaps:,.0f} gaps among {n_zeros:,.0f} zeros", ""]
         lines += [
-            f"| order | {shares} | {FOUND:.0%}, more than ours |",
+            f"| order | {fractions} | {FOUND:.0%}, more than ours |",
             "|---|---|---|---|---|---|",
         ]
         ours = _reviewed(mine, "expected gain")

@@ -16,10 +16,10 @@ from typing import Any
 import numpy as np
 from numba import njit
 
-from bmlpl_data import load_split
-from labelgap.baselines import WSABIE
-from labelgap.kernels.warp import harmonic_sums, warp_loss, warp_steps
 from labelgap.labels import State
+from labelgap_papers.bench.protocols import PROTOCOLS
+from labelgap_papers.kernels.warp import harmonic_sums, warp_loss, warp_steps
+from labelgap_papers.methods import WSABIE
 from result_rows import ResultRows
 
 FACTORS = {"bibtex": (32, 95), "delicious": (197, 590), "eurlex4k": (799,)}
@@ -105,9 +105,9 @@ def _shorten(row, max_norm):
 
 def measure(name: str, n_factors: int, steps: Any, loss: Any) -> dict[str, float]:
     """Seconds of some steps and of the loss of some rows, and the loss after them."""
-    split = load_split(name)
+    split = PROTOCOLS["official-split"]().draw(name, {"missing": 0.0}, 0)
     X = WSABIE()._design(split.X)
-    positives, others = split.Y.positives(), split.Y.where(State.IRRELEVANT, State.AMBIGUOUS)
+    positives, others = split.Y.positives(), split.Y.where(State.NEGATIVE, State.UNLABELED)
     generator = np.random.default_rng(0)
     order = generator.permutation(positives.nnz)[:MOST_PAIRS]
     pairs = np.column_stack(positives.nonzero())[order].astype(np.int64)

@@ -110,10 +110,10 @@ def main() -> None:
     print(f"\n{'':34}" + "".join(f"{name:>10}" for name in names))
     for row in table:
         shape = f"{row['n']} x {row['m']}, k = {row['k']}"
-        share = row["grams_gflops"] / row["product_gflops"]
+        fraction = row["grams_gflops"] / row["product_gflops"]
         print(
             f"{shape:24}{row['dtype']:>10}{row['grams_seconds']:10.4f}{row['grams_gflops']:10.1f}"
-            f"{share:10.0%}{row['ridge_seconds']:10.4f}{row['ridge_gflops']:10.1f}"
+            f"{fraction:10.0%}{row['ridge_seconds']:10.4f}{row['ridge_gflops']:10.1f}"
             f"{row['loop_seconds']:10.2f}{row['einsum_seconds']:10.2f}"
         )
 

@@ -3,13 +3,23 @@
 from __future__ import annotations
 
 import re
+import shutil
 import sys
 from pathlib import Path
 from typing import Any
 
 import labelgap
 
-sys.path.insert(0, str(Path(__file__).parent / "_ext"))
+HERE = Path(__file__).parent
+sys.path.insert(0, str(HERE / "_ext"))
+
+# the pages of labelgap-papers lie in their own distribution; Sphinx wants them below this folder
+shutil.rmtree(HERE / "reproduction", ignore_errors=True)
+shutil.copytree(
+    HERE.parent / "papers" / "reproduction",
+    HERE / "reproduction",
+    ignore=shutil.ignore_patterns("rows", "*.py", "*.toml"),
+)
 
 project = "labelgap"
 author = "The labelgap developers"
@@ -22,15 +32,18 @@ extensions = [
     "sphinx.ext.autosummary",
     "sphinx.ext.napoleon",
     "mathml",
+    "public_names",
     "registry_tables",
     "result_tables",
 ]
-exclude_patterns = ["_build"]
+exclude_patterns = ["_build", "_static"]
 
 myst_enable_extensions = ["dollarmath", "amsmath", "colon_fence", "deflist"]
 myst_heading_anchors = 3
 
 default_role = "py:obj"
+# fields of several records have one name, `rows` say; such a reference needs no page
+suppress_warnings = ["ref.python"]
 autodoc_typehints = "none"
 autodoc_member_order = "bysource"
 toc_object_entries_show_parents = "hide"
@@ -80,6 +93,14 @@ def _emphasised(match: re.Match) -> str:
     return f"{match[1]} *{match[2].strip().replace('*', chr(92) + '*')}*"
 
 
+def _links_between_distributions(app: Any, name: str, source: list[str]) -> None:
+    """Links are written for the repository; here the pages of both lie in one folder."""
+    moved = source[0].replace("../papers/README.md", "../papers/reproduction/index.md")
+    moved = moved.replace("../papers/reproduction/", "reproduction/")
+    source[0] = moved.replace("../docs/", "") if name.startswith("reproduction/") else moved
+
+
 def setup(app: Any) -> None:
+    app.connect("source-read", _links_between_distributions)
     # after napoleon, which has the priority 500
     app.connect("autodoc-process-docstring", _as_plain_text, priority=600)

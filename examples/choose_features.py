@@ -1,12 +1,12 @@
-"""Which features matter, when part of the labels were forgotten and nobody knows which."""
+"""Which features matter, when part of the labels are missing and nobody knows which."""
 
 import numpy as np
 
 from labelgap import GMFS
 from labelgap.generators import make_positive_only
 
-# generated, so that the useful features and the forgotten labels are known
-made = make_positive_only(500, 40, 12, n_relevant=8, label_rates=0.6, random_state=0)
+# generated, so that the useful features and the missing labels are known
+made = make_positive_only(500, 40, 12, n_relevant=8, label_frequency=0.6, random_state=0)
 useful = np.flatnonzero(made.relevant_features)
 print(made.labels)
 print("useful features:", *useful)

@@ -1,4 +1,4 @@
-"""A label that no row carries, known by the company it keeps."""
+"""A label that no row carries, predicted from the labels it occurs with."""
 
 import numpy as np
 
@@ -7,7 +7,7 @@ from labelgap.generators import make_unseen
 from labelgap.metrics import auc
 
 # generated: 30 labels, of which 6 have no example; counts tell which labels come together
-made = make_unseen(900, 20, 30, share_unseen=0.2, random_state=0)
+made = make_unseen(900, 20, 30, fraction_unseen=0.2, random_state=0)
 train, test = np.arange(600), np.arange(600, 900)
 labels = made.labels[train]
 unseen = np.flatnonzero(labels.unseen)

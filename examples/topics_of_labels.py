@@ -25,7 +25,7 @@ print(labels)
 
 model = BMLPL(n_factors=4, random_state=0).fit(X, labels)
 for topic in model.topics_:
-    print(f"{topic.share:.0%}", *topic.labels[:5])
+    print(f"{topic.fraction:.0%}", *topic.labels[:5])
 
 plot_topics(model)
 plt.show()

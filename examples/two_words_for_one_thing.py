@@ -2,8 +2,7 @@
 
 import numpy as np
 
-from labelgap import Labels
-from labelgap.audit import audit
+from labelgap import Labels, audit
 
 # generated: some say colour and some say color, and whoever says rgb says colour as well
 rng = np.random.default_rng(0)
@@ -20,8 +19,8 @@ tags = {
 }
 labels = Labels.from_dense(np.column_stack(list(tags.values())).astype(float), names=list(tags))
 
-found = audit(X, labels, zeros="irrelevant")
-for pair in found.pairs.seldom:
+found = audit(X, labels, zeros="negative")
+for pair in found.pairs.rare:
     print(f"{pair.first} and {pair.second}: on {pair.observed:.0f} items together,", end=" ")
     print(f"{pair.expected:.0f} expected: two words for one thing?")
 for pair in found.pairs.duplicates:

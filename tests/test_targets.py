@@ -87,7 +87,7 @@ def test_shapes_of_scores_and_probabilities():
 
 
 @pytest.mark.parametrize(
-    ("y", "n_rows", "message"),
+    ("y", "n_samples", "message"),
     [
         ([1.0, np.nan, 0.0], None, r"Input y contains NaN.*y.reshape\(-1, 1\)"),
         ([1.0, np.inf, 0.0], None, "Input y contains infinity"),
@@ -98,6 +98,6 @@ def test_shapes_of_scores_and_probabilities():
         (None, None, "requires y"),
     ],
 )
-def test_errors(y, n_rows, message):
+def test_errors(y, n_samples, message):
     with pytest.raises(ValueError, match=message):
-        read_target(y, n_rows=n_rows)
+        read_target(y, n_samples=n_samples)

@@ -16,16 +16,16 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MaxAbsScaler
 
 from labelgap import Labels, LabelWarning, metrics
-from labelgap.baselines import COSTA
+from labelgap.baselines import CooccurrenceVote
 from labelgap.cooccurrence import Cooccurrence, as_cooccurrence
 from labelgap.generators import make_unseen
-from labelgap.yardsticks import CooccurrenceVote
 from labelgap.zero_shot import ZeroShotClassifier, prior_of_unconnected
+from labelgap_papers.methods import COSTA
 
 _LOGISTIC = LogisticRegression(solver="liblinear", tol=1e-8)
 ESTIMATORS = [
     CooccurrenceVote(_LOGISTIC),
-    *(COSTA(_LOGISTIC, normalisation=name) for name in ("share", "conditional", "dice", "pmi")),
+    *(COSTA(_LOGISTIC, normalisation=name) for name in ("fraction", "conditional", "dice", "pmi")),
 ]
 every_estimator = pytest.mark.parametrize(
     "estimator", ESTIMATORS, ids=lambda e: " ".join(str(e).split())
@@ -277,10 +277,10 @@ def test_a_label_without_counts_falls_back_to_a_prior(estimator, made):
     with pytest.warns(LabelWarning, match=f"label {none} co-occurs with no seen label, nor do 1 o"):
         model = clone(estimator).fit(made.X, made.hidden.labels, cooccurrence=counts)
     labels = made.hidden.labels[:, made.hidden.seen]
-    share = (labels.n_positives() + 0.5) / (80 * 5 + 1)
+    fraction = (labels.n_positives() + 0.5) / (80 * 5 + 1)
     probability = model.predict_proba(made.X)
-    np.testing.assert_allclose(probability[:, none], share / (labels.n_positives() + 1))
-    np.testing.assert_allclose(probability[:, unknown], share)
+    np.testing.assert_allclose(probability[:, none], fraction / (labels.n_positives() + 1))
+    np.testing.assert_allclose(probability[:, unknown], fraction)
     assert np.isfinite(model.decision_function(made.X)).all()
 
 
@@ -288,9 +288,9 @@ def test_the_prior_counts_what_was_counted():
     labels = Labels.from_dense([[1, 0], [1, 1], [0, np.nan]])
     missing = [[False, False, True, False], [False, False, False, False]]
     matrix = sparse.csr_array([[2, 1, 0, 0], [1, 1, 0, 0]])
-    share = (3 + 0.5) / (5 + 1)
+    fraction = (3 + 0.5) / (5 + 1)
     prior = prior_of_unconnected(labels, Cooccurrence(matrix, missing=missing))
-    np.testing.assert_allclose(prior, [share / (1 + 1), share / (3 + 1)])
+    np.testing.assert_allclose(prior, [fraction / (1 + 1), fraction / (3 + 1)])
 
 
 # -- life in scikit-learn -----------------------------------------------------------------------

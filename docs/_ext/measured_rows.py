@@ -1,32 +1,68 @@
-"""The measured rows of ``benchmarks/results``: one JSON object per line and measurement."""
+"""Measured rows for the pages: of the row store, of ``benchmarks/results``, and summaries of them."""
 
 from __future__ import annotations
 
 import hashlib
+import importlib
 import json
 import statistics
 from collections.abc import Iterable
+from functools import cache
 from pathlib import Path
 from typing import Any
+
+from labelgap_papers.bench import Kind, RowStore
 
 _SIGNIFICANCE = ("p", "corrected")
 _SMALL = ("gain", "least", "over_observed", "over_negative", "over_the_better")
 
-FOLDER = Path(__file__).parents[2] / "benchmarks" / "results"
+ROOT = Path(__file__).parents[2]
+SPEED = ROOT / "benchmarks" / "results"
+STORE = ROOT / "papers" / "reproduction" / "rows"
+SUMMARIES = ("mend_summary", "which_method_summary")
+"""Modules beside this one that compute rows from rows."""
 
 
-def read_rows(prefix: str, folder: Path = FOLDER, **wanted: str) -> list[dict[str, Any]]:
-    """Rows of all files ``<prefix>*.jsonl``, in order, whose fields have the wanted values."""
-    rows = []
-    for path in sorted(folder.glob(f"{prefix}*.jsonl")):
-        for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), start=1):
-            if not line.strip():
-                continue
-            try:
-                rows.append(json.loads(line))
-            except json.JSONDecodeError as error:
-                raise ValueError(f"{path.name}, line {number}: {error}") from error
-    return [row for row in rows if all(str(row.get(k)) == v for k, v in wanted.items())]
+def read_rows(name: str, **wanted: str) -> list[dict[str, Any]]:
+    """Rows by their name, in order, whose fields have the wanted values.
+
+    A name is that of a summary, of a file ``<name>.jsonl`` of a speed script, or of an experiment of
+    the row store, whose rows become flat.
+    """
+    return [row for row in _rows(name) if all(str(row.get(k)) == v for k, v in wanted.items())]
+
+
+def files_of(name: str) -> list[Path]:
+    """What the rows of a name depend on."""
+    if name in SUMMARIES:
+        read = importlib.import_module(name).READ
+        return [ROOT / "docs" / "_ext" / f"{name}.py", *(one for n in read for one in files_of(n))]
+    speed = SPEED / f"{name}.jsonl"
+    return [speed if speed.exists() else STORE / f"{name.replace('_', '-')}.jsonl"]
+
+
+@cache
+def _rows(name: str) -> list[dict[str, Any]]:
+    if name in SUMMARIES:
+        return importlib.import_module(name).summaries()
+    path = files_of(name)[0]
+    if path.parent == SPEED:
+        return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+    rows = RowStore(path.parent).rows(path.stem, Kind.RESULT)
+    return [
+        {
+            "dataset": row.dataset,
+            "method": row.method,
+            "run": row.run,
+            "params": row.params,
+            **row.setting,
+            **row.metrics,
+            **row.curve,
+            **row.details,
+            "fit_seconds": row.fit_seconds,
+        }
+        for row in rows
+    ]
 
 
 def averaged(

@@ -12,6 +12,8 @@ from sphinx.util.docutils import SphinxDirective
 from labelgap.data import DatasetInfo, dataset_info, list_datasets
 from labelgap.metrics import CONVENTIONS, METRICS
 from labelgap.protocols import PROTOCOLS
+from labelgap.registry import list_estimators
+from labelgap_papers.registry import ESTIMATORS as PUBLISHED
 
 Row = Sequence[str]
 
@@ -66,6 +68,16 @@ class DatasetSources(RegistryTable):
             yield f"`{info.name}`", info.title, info.licence, info.citation, info.note
 
 
+class EstimatorTable(RegistryTable):
+    heading = ("estimator", "gaps it handles", "command line", "when to use it")
+
+    def rows(self) -> Iterator[Row]:
+        for record in list_estimators():
+            name = f"{{py:class}}`~{record.module}.{record.name}`"
+            gaps = ", ".join(record.gaps).replace("_", " ")
+            yield name, gaps, f"`{record.command}`" if record.command else "", record.use
+
+
 class ProtocolTable(RegistryTable):
     heading = ("name", "function", "what it does")
 
@@ -73,6 +85,16 @@ class ProtocolTable(RegistryTable):
         for name, function in PROTOCOLS.items():
             summary = (inspect.getdoc(function) or "").split("\n\n")[0].replace(" [1]_", "")
             yield f"`{name}`", f"{{py:func}}`~labelgap.protocols.{function.__name__}`", summary
+
+
+class PublishedTable(RegistryTable):
+    heading = ("method", "unknown entry", "unlabeled zero", "what it is")
+
+    def rows(self) -> Iterator[Row]:
+        words = {"ignored": "left out", "imputed": "imputed", "warns": "warns"}
+        for record in sorted(PUBLISHED, key=lambda record: record.name.lower()):
+            zeros = "label frequencies" if "unlabeled" in record.gaps else "a zero"
+            yield record.name, words[record.unknown], zeros, record.use
 
 
 def _variants(metric: Any) -> str:
@@ -109,4 +131,6 @@ def setup(app: Any) -> dict[str, Any]:
     app.add_directive("dataset-table", DatasetTable)
     app.add_directive("dataset-sources", DatasetSources)
     app.add_directive("protocol-table", ProtocolTable)
+    app.add_directive("estimator-table", EstimatorTable)
+    app.add_directive("published-table", PublishedTable)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -7,14 +7,14 @@ from typing import Any, ClassVar
 
 from docutils import nodes
 from docutils.parsers.rst import directives
-from measured_rows import FOLDER, averaged, read_rows, shown
+from measured_rows import ROOT, averaged, files_of, read_rows, shown
 from sphinx.util.docutils import SphinxDirective
 
 _ABSENT = "*Not measured yet.*"
 
 
 class ResultTable(SphinxDirective):
-    """Rows of ``benchmarks/results/<argument>*.jsonl`` as a table.
+    """Measured rows, by their name, as a table.
 
     ``:columns:`` lists fields, each with a heading after ``=`` if it needs another one; ``:where:``
     keeps rows (``dataset=bibtex, experiment=accuracy``); ``:averaged:`` gives the mean and the
@@ -32,7 +32,7 @@ class ResultTable(SphinxDirective):
     }
 
     def run(self) -> list[nodes.Node]:
-        for path in FOLDER.glob(f"{self.arguments[0]}*.jsonl"):
+        for path in files_of(self.arguments[0]):
             self.env.note_dependency(str(path))
         rows = read_rows(self.arguments[0], **pairs(self.options.get("where", "")))
         columns = pairs(self.options["columns"])
@@ -74,7 +74,7 @@ def table(rows: list[dict[str, Any]], columns: dict[str, str]) -> str:
 
 def command(script: str | None) -> str:
     """How to measure again, for a script that is there."""
-    is_there = script is not None and (FOLDER.parents[1] / script).exists()
+    is_there = script is not None and (ROOT / script).exists()
     return f"\n\nTo measure: `python {script}`." if is_there else ""
 
 

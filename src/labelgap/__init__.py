@@ -1,21 +1,51 @@
-"""labelgap: multi-label learning when the labels have gaps."""
+"""labelgap: multi-label learning when labels are missing."""
 
-from labelgap.labels import Labels, LabelWarning, State, as_labels
-from labelgap.mending import Mend
-from labelgap.models.bmlpl import BMLPL
-from labelgap.models.gmfs import GMFS
-from labelgap.models.imvwl import IMVWL
-from labelgap.models.mllcs import MLLCS
-from labelgap.models.rmfl import RMFL, RMFLCV
-from labelgap.yardsticks import (
-    BinaryRelevance,
-    CooccurrenceVote,
-    KernelRidgePerLabel,
-    KNeighborsLabels,
-    LabelPrior,
-)
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from labelgap.auditing import Audit, audit, impute
+    from labelgap.baselines import (
+        BinaryRelevance,
+        CooccurrenceVote,
+        KernelRidgePerLabel,
+        KNeighborsLabels,
+        LabelPrior,
+    )
+    from labelgap.labels import Labels, LabelWarning, State, as_labels
+    from labelgap.mend import Mend
+    from labelgap.models.bmlpl import BMLPL
+    from labelgap.models.gmfs import GMFS
+    from labelgap.models.imvwl import IMVWL
+    from labelgap.models.mllcs import MLLCS
+    from labelgap.models.rmfl import RMFL, RMFLCV
 
 __version__ = "0.1.0"
+
+# each name is imported when it is first asked for
+_HOMES = {
+    "BMLPL": "models.bmlpl",
+    "GMFS": "models.gmfs",
+    "IMVWL": "models.imvwl",
+    "MLLCS": "models.mllcs",
+    "RMFL": "models.rmfl",
+    "RMFLCV": "models.rmfl",
+    "BinaryRelevance": "baselines",
+    "CooccurrenceVote": "baselines",
+    "KNeighborsLabels": "baselines",
+    "KernelRidgePerLabel": "baselines",
+    "LabelPrior": "baselines",
+    "LabelWarning": "labels",
+    "Labels": "labels",
+    "Mend": "mend",
+    "State": "labels",
+    "as_labels": "labels",
+    "Audit": "auditing",
+    "audit": "auditing",
+    "impute": "auditing",
+}
 
 __all__ = [
     "BMLPL",
@@ -24,6 +54,7 @@ __all__ = [
     "MLLCS",
     "RMFL",
     "RMFLCV",
+    "Audit",
     "BinaryRelevance",
     "CooccurrenceVote",
     "KNeighborsLabels",
@@ -35,4 +66,18 @@ __all__ = [
     "State",
     "__version__",
     "as_labels",
+    "audit",
+    "impute",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = getattr(import_module(f"labelgap.{_HOMES[name]}"), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -10,21 +10,20 @@ from sklearn.utils import get_tags
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from labelgap import metrics
-from labelgap.labels import Labels
-from labelgap.labels._states import ZerosName
+from labelgap.labels import Labels, ZerosName
 from labelgap.targets import Target, read_target
 
 __all__ = ["LabelGapClassifier"]
 
 
 class LabelGapClassifier(ClassifierMixin, BaseEstimator):
-    """Base of all classifiers: validates once, hands arrays to the model, shapes the results.
+    """Validate the input, hand arrays to the model and shape the results: base of all classifiers.
 
     A subclass writes three methods on validated input:
 
     - ``_fit(X, labels)``: learn, from ``X`` (dense or CSR) and :class:`labelgap.Labels`;
-    - ``_decision_function(X)``: scores of shape (n_rows, n_labels), larger is more relevant;
-    - ``_predict_proba(X)``: probabilities of shape (n_rows, n_labels).
+    - ``_decision_function(X)``: scores of shape (n_samples, n_labels), larger is more relevant;
+    - ``_predict_proba(X)``: probabilities of shape (n_samples, n_labels).
 
     It declares the valid values of its parameters in ``_parameter_constraints``, in scikit-learn's
     notation; ``fit`` checks them.
@@ -37,11 +36,28 @@ class LabelGapClassifier(ClassifierMixin, BaseEstimator):
         Whether the target was a label matrix or a vector of classes.
     n_features_in_, feature_names_in_
         As everywhere in scikit-learn.
+
+    See Also
+    --------
+    labelgap.zero_shot.ZeroShotClassifier : the base of classifiers with unseen labels.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from labelgap.estimator import LabelGapClassifier
+    >>> class Always(LabelGapClassifier):
+    ...     def _fit(self, X, labels):
+    ...         self.n_labels_ = labels.n_labels
+    ...
+    ...     def _predict_proba(self, X):
+    ...         return np.ones((X.shape[0], self.n_labels_))
+    >>> Always().fit([[0.0], [1.0]], [[1, np.nan], [1, 0]]).predict([[2.0]])
+    array([[1, 1]])
     """
 
     _sparse_format: str | None = "csr"
     _allow_missing_features = False
-    _zeros: ZerosName = "irrelevant"
+    _zeros: ZerosName = "negative"
     _parameter_constraints: ClassVar[dict[str, list]] = {}
 
     def fit(self, X: Any, Y: Any = None) -> LabelGapClassifier:
@@ -49,9 +65,14 @@ class LabelGapClassifier(ClassifierMixin, BaseEstimator):
 
         Parameters
         ----------
-        X : array, frame or sparse matrix of shape (n_rows, n_features)
+        X : array, frame or sparse matrix of shape (n_samples, n_features)
+            Features.
         Y : anything :func:`labelgap.as_labels` accepts, or a vector of classes
             Unknown entries are never read.
+
+        Returns
+        -------
+        self
         """
         self._validate_params()
         X, labels = self._validate_fit(X, Y)
@@ -59,22 +80,22 @@ class LabelGapClassifier(ClassifierMixin, BaseEstimator):
         return self
 
     def decision_function(self, X: Any) -> np.ndarray:
-        """Scores of shape (n_rows, n_labels): the larger, the more relevant."""
+        """Return scores of shape (n_samples, n_labels): the larger, the more relevant."""
         scores = self._decision_function(self._validate_predict(X))
         return self.target_.scores(scores)
 
     def predict_proba(self, X: Any) -> np.ndarray:
-        """Probability that each label is relevant, of shape (n_rows, n_labels)."""
+        """Return the probability that each label is relevant, of shape (n_samples, n_labels)."""
         probabilities = self._predict_proba(self._validate_predict(X))
         return self.target_.probabilities(probabilities)
 
     def predict(self, X: Any) -> np.ndarray:
-        """Labels of 0 and 1, of shape (n_rows, n_labels); classes for a vector target."""
+        """Return labels of 0 and 1, of shape (n_samples, n_labels); classes for a vector target."""
         probabilities = self._predict_proba(self._validate_predict(X))
         return self.target_.decide(probabilities)
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """Average precision per row over the observed entries; accuracy for a vector target.
+        """Return the average precision of the observed entries; accuracy for a vector target.
 
         ``sample_weight`` is accepted for vector targets only.
         """
@@ -92,7 +113,9 @@ class LabelGapClassifier(ClassifierMixin, BaseEstimator):
                 f"{type(self).__name__} requires y to be passed, but the target y is None: give a "
                 "label matrix (rows x labels) or a vector of classes"
             )
-        labels, target = read_target(Y, n_rows=X.shape[0], zeros=self._zeros, classes=classes)
+        labels, target = read_target(
+            Y, n_samples=X.shape[0], zeros=getattr(self, "zeros", self._zeros), classes=classes
+        )
         self.target_: Target = target
         self.classes_ = target.classes
         return X, labels

@@ -1,4 +1,4 @@
-"""Splits that keep the share of every label, for sparse and incomplete labels.
+"""Splits that keep the fraction of every label, for sparse and incomplete labels.
 
 References
 ----------
@@ -31,71 +31,89 @@ _LAST_SIZE_WEIGHT = 1.0
 
 def stratified_folds(
     y: Any,
-    shares: Any,
+    fractions: Any,
     *,
     shuffle: bool = True,
     n_refinements: int = 10,
     random_state: Any = None,
 ) -> np.ndarray:
-    """Divide rows into folds that each get their share of the rows and of every label.
+    """Divide rows into folds that each get their fraction of the rows and of every label.
 
     Iterative stratification [1]_ places the rows of the label with the fewest unplaced rows
     first, each in the fold that lacks that label most. It leaves frequent labels to chance, so
     its result is refined: passes over the rows move single rows to another fold wherever that
-    lowers the chi-square distance of the folds' label counts and sizes from their shares.
+    lowers the chi-square distance of the folds' label counts and sizes from their fractions.
 
     Parameters
     ----------
     y : Labels or anything :func:`labelgap.as_labels` takes
-        Only relevant entries count; unknown entries and ambiguous zeros do not.
-    shares : array of shape (n_folds,)
-        Wanted share of rows per fold, summing to one.
-    shuffle : bool
+        Only relevant entries count; unknown entries and unlabeled zeros do not.
+    fractions : array of shape (n_folds,)
+        Wanted fraction of rows per fold, summing to one.
+    shuffle : bool, default=True
         Whether the order of rows and ties are random. Otherwise the result depends on the order
         of rows and labels alone.
-    n_refinements : int
+    n_refinements : int, default=10
         Passes of refinement; 0 gives the published algorithm.
-    random_state : int, Generator or None
+    random_state : int or Generator, default=None
+        Seed of the shuffling.
 
     Returns
     -------
-    folds : int array of shape (n_rows,)
+    folds : int array of shape (n_samples,)
         The fold of each row.
+
+    See Also
+    --------
+    IterativeStratification : the same as ``cv=`` of scikit-learn.
+
+    Examples
+    --------
+    >>> from labelgap.splits import stratified_folds
+    >>> Y = [[1, 0], [1, 0], [0, 1], [0, 1]]
+    >>> stratified_folds(Y, [0.5, 0.5], shuffle=False)
+    array([0, 1, 0, 1])
     """
     _check_refinements(n_refinements)
-    shares = np.asarray(shares, dtype=np.float64)
-    if shares.ndim != 1 or (shares <= 0).any() or not np.isclose(shares.sum(), 1.0):
-        raise ValueError(f"shares must be positive and sum to one, got {shares}")
+    fractions = np.asarray(fractions, dtype=np.float64)
+    if fractions.ndim != 1 or (fractions <= 0).any() or not np.isclose(fractions.sum(), 1.0):
+        raise ValueError(f"fractions must be positive and sum to one, got {fractions}")
     # a label nobody looked at is no reason to warn here: there is nothing to stratify in it
     positives = (y if isinstance(y, Labels) else as_labels(y)).positives()
-    n_rows, n_labels = positives.shape
+    n_samples, n_labels = positives.shape
     if shuffle:
         rng = np.random.default_rng(random_state)
-        order, label_rank = rng.permutation(n_rows), rng.permutation(n_labels)
-        tie_breaks = rng.random(n_rows)
+        order, label_rank = rng.permutation(n_samples), rng.permutation(n_labels)
+        tie_breaks = rng.random(n_samples)
     else:
-        order, label_rank, tie_breaks = np.arange(n_rows), np.arange(n_labels), np.zeros(n_rows)
-    folds = np.empty(n_rows, dtype=np.int64)
-    folds[order] = _assign(positives[order], shares, label_rank, tie_breaks, n_refinements)
+        order, label_rank, tie_breaks = (
+            np.arange(n_samples),
+            np.arange(n_labels),
+            np.zeros(n_samples),
+        )
+    folds = np.empty(n_samples, dtype=np.int64)
+    folds[order] = _assign(positives[order], fractions, label_rank, tie_breaks, n_refinements)
     return folds
 
 
-def _assign(positives: sparse.csr_array, shares, label_rank, tie_breaks, n_refinements):
+def _assign(positives: sparse.csr_array, fractions, label_rank, tie_breaks, n_refinements):
     by_row = positives.indptr, positives.indices
     columns = positives.tocsc()
-    folds = assign_folds(*by_row, columns.indptr, columns.indices, shares, label_rank, tie_breaks)
+    folds = assign_folds(
+        *by_row, columns.indptr, columns.indices, fractions, label_rank, tie_breaks
+    )
     if n_refinements == 0:
         return folds
     totals = np.diff(columns.indptr).astype(np.float64)
     weights = np.full(n_refinements, _SIZE_WEIGHT)
     weights[-1] = _LAST_SIZE_WEIGHT
-    # averaged over rows, the labels of a row weigh sum_l 1 / total_l = (labels in use) / n_rows
+    # averaged over rows, the labels of a row weigh sum_l 1 / total_l = (labels in use) / n_samples
     weights *= max(np.count_nonzero(totals), 1) / folds.size
-    return refine_folds(*by_row, totals, shares, folds, weights)
+    return refine_folds(*by_row, totals, fractions, folds, weights)
 
 
 class IterativeStratification(BaseCrossValidator):
-    """K folds in which every label has nearly the same share of relevant rows.
+    """K folds in which every label has nearly the same fraction of relevant rows.
 
     A drop-in ``cv=`` for scikit-learn that takes labels with gaps and sparse labels without
     making them dense. Rows without a relevant label are spread evenly as well.
@@ -103,9 +121,10 @@ class IterativeStratification(BaseCrossValidator):
     Parameters
     ----------
     n_splits : int, default=5
+        Number of folds.
     shuffle : bool, default=False
         Whether the order of rows and ties are random; otherwise equal input gives equal folds.
-    random_state : int, Generator or None, default=None
+    random_state : int or Generator, default=None
         Used only with ``shuffle=True``.
     n_refinements : int, default=10
         Passes that even out what iterative stratification [1]_ leaves uneven; 0 gives the
@@ -120,6 +139,10 @@ class IterativeStratification(BaseCrossValidator):
     ----------
     .. [1] K. Sechidis, G. Tsoumakas and I. Vlahavas. On the stratification of multi-label data.
        ECML PKDD, 2011.
+
+    See Also
+    --------
+    stratified_train_test_split : a single split.
 
     Examples
     --------
@@ -144,7 +167,7 @@ class IterativeStratification(BaseCrossValidator):
         self.n_refinements = n_refinements
 
     def get_n_splits(self, X: Any = None, y: Any = None, groups: Any = None) -> int:
-        """Number of folds."""
+        """Return the number of folds."""
         return self.n_splits
 
     def split(
@@ -154,7 +177,7 @@ class IterativeStratification(BaseCrossValidator):
 
         Parameters
         ----------
-        X : array-like with n_rows rows
+        X : array-like with n_samples rows
         y : Labels or anything :func:`labelgap.as_labels` takes
         groups : None
             Rows cannot be kept together in groups.
@@ -173,9 +196,11 @@ class IterativeStratification(BaseCrossValidator):
             raise ValueError("y is needed to stratify: call split(X, y), or use KFold")
         if groups is not None:
             raise ValueError("groups cannot be kept together here: use GroupKFold, or groups=None")
-        n_rows = _check_rows(X, y)
-        if self.n_splits > n_rows:
-            raise ValueError(f"n_splits={self.n_splits} is more than the {n_rows} rows: lower it")
+        n_samples = _check_rows(X, y)
+        if self.n_splits > n_samples:
+            raise ValueError(
+                f"n_splits={self.n_splits} is more than the {n_samples} rows: lower it"
+            )
         return stratified_folds(
             y,
             np.full(self.n_splits, 1 / self.n_splits),
@@ -194,77 +219,100 @@ def stratified_train_test_split(
     random_state: Any = None,
     n_refinements: int = 10,
 ) -> list:
-    """Split rows into two parts with nearly the same share of every label.
+    """Split rows into two parts with nearly the same fraction of every label.
 
     Like :func:`sklearn.model_selection.train_test_split`, but stratified by all labels at once
     with :func:`stratified_folds`; sizes are met up to a few rows, as the labels require.
 
     Parameters
     ----------
-    X : array-like with n_rows rows
+    X : array-like with n_samples rows
+        Features.
     y : Labels or anything :func:`labelgap.as_labels` takes
-    *arrays : further array-likes with n_rows rows
-    test_size, train_size : share in (0, 1), or number of rows, or None
-        0.25 of the rows are test rows when both are None; given both, they must make up all rows.
-    random_state : int, Generator or None
-    n_refinements : int
+        Labels.
+    *arrays : further array-likes with n_samples rows
+        Split in the same way.
+    test_size, train_size : fraction in (0, 1), or number of rows, default=None
+        A quarter of the rows are test rows when both are None; given both, they must make up all
+        rows.
+    random_state : int or Generator, default=None
+        Seed of the shuffling.
+    n_refinements : int, default=10
+        As in :func:`stratified_folds`.
 
     Returns
     -------
     list
         ``[X_train, X_test, y_train, y_test, ...]``, each of the type that went in.
+
+    See Also
+    --------
+    IterativeStratification : folds for cross-validation.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from labelgap.splits import stratified_train_test_split
+    >>> Y = np.tile([[1, 0], [0, 1]], (10, 1))
+    >>> X_train, X_test, Y_train, Y_test = stratified_train_test_split(
+    ...     Y, Y, test_size=0.4, random_state=0
+    ... )
+    >>> Y_test.sum(axis=0)
+    array([4, 4])
     """
-    n_rows = _check_rows(X, y)
+    n_samples = _check_rows(X, y)
     for position, array in enumerate(arrays):
-        if _num_samples(array) != n_rows:
-            raise ValueError(f"arrays[{position}] has {_num_samples(array)} rows, X has {n_rows}")
-    test_share = _test_share(n_rows, test_size, train_size)
+        if _num_samples(array) != n_samples:
+            raise ValueError(
+                f"arrays[{position}] has {_num_samples(array)} rows, X has {n_samples}"
+            )
+    test_fraction = _test_fraction(n_samples, test_size, train_size)
     folds = stratified_folds(
         y,
-        [1 - test_share, test_share],
+        [1 - test_fraction, test_fraction],
         n_refinements=n_refinements,
         random_state=random_state,
     )
     train, test = np.flatnonzero(folds == 0), np.flatnonzero(folds == 1)
     if not (train.size and test.size):
         raise ValueError(
-            f"test_size={test_size} leaves one part of the {n_rows} rows empty: choose another"
+            f"test_size={test_size} leaves one part of the {n_samples} rows empty: choose another"
         )
     return [_safe_indexing(array, rows) for array in (X, y, *arrays) for rows in (train, test)]
 
 
-def _test_share(n_rows: int, test_size, train_size) -> float:
-    test = _as_share("test_size", test_size, n_rows)
-    train = _as_share("train_size", train_size, n_rows)
+def _test_fraction(n_samples: int, test_size, train_size) -> float:
+    test = _as_fraction("test_size", test_size, n_samples)
+    train = _as_fraction("train_size", train_size, n_samples)
     if test is None:
         return 0.25 if train is None else 1 - train
     if train is not None and abs(test + train - 1) > 1e-9:
         raise ValueError(
-            f"test_size={test_size} and train_size={train_size} do not make up all {n_rows} rows: "
+            f"test_size={test_size} and train_size={train_size} do not make up all {n_samples} rows: "
             "give one of them"
         )
     return test
 
 
-def _as_share(argument: str, size, n_rows: int) -> float | None:
+def _as_fraction(argument: str, size, n_samples: int) -> float | None:
     if size is None:
         return None
     is_count = isinstance(size, (int, np.integer)) and not isinstance(size, bool)
-    if is_count and 0 < size < n_rows:
-        return float(size / n_rows)
+    if is_count and 0 < size < n_samples:
+        return float(size / n_samples)
     if isinstance(size, (float, np.floating)) and 0 < size < 1:
         return float(size)
     raise ValueError(
-        f"{argument}={size!r}: give a share between 0 and 1, or a number of rows between 1 and "
-        f"{n_rows - 1}"
+        f"{argument}={size!r}: give a fraction between 0 and 1, or a number of rows between 1 and "
+        f"{n_samples - 1}"
     )
 
 
 def _check_rows(X: Any, y: Any) -> int:
-    n_rows = _num_samples(y)
-    if X is not None and _num_samples(X) != n_rows:
-        raise ValueError(f"X has {_num_samples(X)} rows but y has {n_rows}: give the same rows")
-    return n_rows
+    n_samples = _num_samples(y)
+    if X is not None and _num_samples(X) != n_samples:
+        raise ValueError(f"X has {_num_samples(X)} rows but y has {n_samples}: give the same rows")
+    return n_samples
 
 
 def _check_refinements(n_refinements: int) -> None:

@@ -15,13 +15,12 @@ from scipy import sparse
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import column_or_1d
 
-from labelgap.labels import Labels, as_labels
-from labelgap.labels._states import ZerosName
+from labelgap.labels import Labels, ZerosName, as_labels
 
 
 @dataclass(frozen=True)
 class Target:
-    """The kind of target and the names of its columns.
+    """Describe the kind of target and the names of its columns.
 
     Attributes
     ----------
@@ -33,11 +32,13 @@ class Target:
     kind: Literal["multilabel", "multiclass", "binary"]
     classes: np.ndarray
 
-    def read(self, y: Any, *, n_rows: int | None = None, zeros: ZerosName = "irrelevant") -> Labels:
-        """Labels of further rows of the same target."""
+    def read(
+        self, y: Any, *, n_samples: int | None = None, zeros: ZerosName = "negative"
+    ) -> Labels:
+        """Return the labels of further rows of the same target."""
         if self.kind == "multilabel":
-            return as_labels(y, n_rows=n_rows, zeros=zeros)
-        y = _check_classes(y, n_rows)
+            return as_labels(y, n_samples=n_samples, zeros=zeros)
+        y = _check_classes(y, n_samples)
         codes = np.searchsorted(self.classes, y).clip(max=len(self.classes) - 1)
         strange = np.flatnonzero(self.classes[codes] != y)
         if strange.size:
@@ -51,11 +52,11 @@ class Target:
         return Labels.from_sparse(sparse.csr_array((ones, (rows, codes)), shape=(len(y), n_labels)))
 
     def scores(self, scores: np.ndarray) -> np.ndarray:
-        """Scores (n_rows, n_labels) in the shape that scikit-learn expects of the target."""
+        """Return scores (n_samples, n_labels) in the shape scikit-learn expects of the target."""
         return scores[:, 0] if self.kind == "binary" else scores
 
     def probabilities(self, probabilities: np.ndarray) -> np.ndarray:
-        """Probabilities of each label; of each class, with sum one, for a single label."""
+        """Return probabilities of each label; of each class, with sum one, for a single label."""
         if self.kind == "multilabel":
             return probabilities
         if self.kind == "binary":
@@ -65,7 +66,7 @@ class Target:
         return np.divide(probabilities, total, out=uniform, where=total > 0)
 
     def decide(self, probabilities: np.ndarray, threshold: Any = 0.5) -> np.ndarray:
-        """Labels (n_rows, n_labels) of 0 and 1, or the class of each row.
+        """Return labels (n_samples, n_labels) of 0 and 1, or the class of each row.
 
         ``probabilities`` are those of the labels, before :meth:`probabilities`; or any scores,
         with the threshold that belongs to them.
@@ -80,23 +81,23 @@ class Target:
 def read_target(
     y: Any,
     *,
-    n_rows: int | None = None,
-    zeros: ZerosName = "irrelevant",
+    n_samples: int | None = None,
+    zeros: ZerosName = "negative",
     classes: Any = None,
 ) -> tuple[Labels, Target]:
-    """Labels and the kind of target, from any encoding of either.
+    """Return labels and the kind of target, from any encoding of either.
 
     ``classes`` lists all classes of a vector that may lack some of them, as the first mini-batch
     of a stream may.
     """
     if _is_vector(y):
-        vector = _check_classes(y, n_rows)
+        vector = _check_classes(y, n_samples)
         found = np.unique(vector if classes is None else classes)
         if len(found) == 1:
             raise ValueError(f"y has only one class, {found[0]!r}: there is nothing to learn")
         target = Target("binary" if len(found) == 2 else "multiclass", found)
         return target.read(vector), target
-    labels = as_labels(y, n_rows=n_rows, zeros=zeros)
+    labels = as_labels(y, n_samples=n_samples, zeros=zeros)
     classes = np.arange(labels.n_labels) if labels.names is None else labels.names
     return labels, Target("multilabel", classes)
 
@@ -117,7 +118,7 @@ def _is_vector(y: Any) -> bool:
     )
 
 
-def _check_classes(y: Any, n_rows: int | None) -> np.ndarray:
+def _check_classes(y: Any, n_samples: int | None) -> np.ndarray:
     y = column_or_1d(y)
     if y.dtype.kind == "f" and not np.isfinite(y).all():
         what = "NaN" if np.isnan(y).any() else "infinity"
@@ -126,8 +127,8 @@ def _check_classes(y: Any, n_rows: int | None) -> np.ndarray:
             "gaps as a matrix with one column, y.reshape(-1, 1)"
         )
     check_classification_targets(y)
-    if n_rows is not None and len(y) != n_rows:
+    if n_samples is not None and len(y) != n_samples:
         raise ValueError(
-            f"X and y have inconsistent numbers of samples: X has {n_rows} rows, y has {len(y)}"
+            f"X and y have inconsistent numbers of samples: X has {n_samples} rows, y has {len(y)}"
         )
     return y

@@ -1,7 +1,7 @@
 """Views: one feature matrix with named groups of columns, of which a row may lack some.
 
 A list of matrices breaks every scikit-learn tool that slices rows, so the views of a problem are
-the column groups of one matrix. A view that is absent for a row is marked inside the matrix:
+column groups of one matrix. A view that is absent for a row is marked inside the matrix:
 
 - dense: all columns of the view are NaN in that row;
 - sparse: the first column of the view holds a NaN, and no entry of the view in that row is a
@@ -21,35 +21,40 @@ from scipy import sparse
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import _check_feature_names_in, check_is_fitted, validate_data
 
-__all__ = ["ViewGroups", "ViewSelector", "from_blocks", "present", "to_blocks"]
+__all__ = ["ViewSelector", "Views", "from_blocks", "present", "to_blocks"]
 
 
-class ViewGroups(Mapping[str, slice]):
-    """Ordered, immutable mapping from the name of a view to its slice of columns.
+class Views(Mapping[str, slice]):
+    """The columns of each view: an ordered, immutable mapping from names to slices.
 
     Parameters
     ----------
-    groups : mapping from str to slice, pair (start, stop) or width
+    views : mapping from str to slice, pair (start, stop) or width
         The views, in the order of their columns. A single number is the width of the view,
         which then starts where the one before it ends.
 
     Examples
     --------
-    >>> ViewGroups({"colour": 100, "texture": 512})
-    ViewGroups(colour=0:100, texture=100:612)
+    >>> from labelgap.views import Views
+    >>> Views({"colour": 100, "texture": 512})
+    Views(colour=0:100, texture=100:612)
+
+    See Also
+    --------
+    from_blocks : One matrix from several, with its views.
     """
 
-    def __init__(self, groups: Mapping[str, Any]) -> None:
-        if not isinstance(groups, Mapping):
+    def __init__(self, views: Mapping[str, Any]) -> None:
+        if not isinstance(views, Mapping):
             raise TypeError(
-                f"groups: expected a mapping from names to columns, got {type(groups).__name__}; "
+                f"views: expected a mapping from names to columns, got {type(views).__name__}; "
                 "for example {'colour': 100, 'texture': (100, 612)}"
             )
-        if not groups:
-            raise ValueError("groups is empty: name at least one view")
+        if not views:
+            raise ValueError("views is empty: name at least one view")
         slices: dict[str, slice] = {}
         end = 0
-        for name, columns in groups.items():
+        for name, columns in views.items():
             start, stop = _bounds(name, columns, end)
             if start < end:
                 raise ValueError(
@@ -73,7 +78,7 @@ class ViewGroups(Mapping[str, slice]):
 
     def __repr__(self) -> str:
         parts = (f"{name}={part.start}:{part.stop}" for name, part in self._slices.items())
-        return f"ViewGroups({', '.join(parts)})"
+        return f"Views({', '.join(parts)})"
 
     @property
     def n_columns(self) -> int:
@@ -95,84 +100,223 @@ class ViewGroups(Mapping[str, slice]):
 
 def from_blocks(
     blocks: Mapping[str, Any] | Sequence[Any], present: Mapping[str, Any] | None = None
-) -> tuple[Any, ViewGroups]:
-    """One matrix from several, with the column groups that lead back.
+) -> tuple[Any, Views]:
+    """Return one matrix from several, and the views that lead back.
 
     Parameters
     ----------
     blocks : mapping from name to array, or sequence of arrays
         The views: arrays, frames or sparse matrices with equal numbers of rows. Views of a
         sequence are called ``view0``, ``view1``, ...
-    present : mapping from name to bool array of shape (n_rows,), optional
+    present : mapping from name to bool array of shape (n_samples,), default=None
         The rows that have the view, whose values elsewhere are ignored. A view that is not
         named here lacks the rows that are marked in its own block.
 
     Returns
     -------
     X : ndarray, or csr_array when any block is sparse
-    groups : ViewGroups
+    views : Views
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from labelgap.views import from_blocks
+    >>> X, views = from_blocks(
+    ...     {"colour": np.ones((3, 2)), "text": np.ones((3, 4))},
+    ...     present={"text": [True, False, True]},
+    ... )
+    >>> X.shape, views
+    ((3, 6), Views(colour=0:2, text=2:6))
+
+    See Also
+    --------
+    to_blocks : The way back.
+    present : Which row has which view.
     """
     named = dict(blocks) if isinstance(blocks, Mapping) else dict(_numbered(blocks))
     if not named:
         raise ValueError("blocks is empty: give at least one view")
     arrays = {name: _as_matrix(name, block) for name, block in named.items()}
-    first, n_rows = next((name, array.shape[0]) for name, array in arrays.items())
+    first, n_samples = next((name, array.shape[0]) for name, array in arrays.items())
     for name, array in arrays.items():
-        if array.shape[0] != n_rows:
+        if array.shape[0] != n_samples:
             raise ValueError(
-                f"view {name!r} has {array.shape[0]} rows, view {first!r} has {n_rows}: give every "
+                f"view {name!r} has {array.shape[0]} rows, view {first!r} has {n_samples}: give every "
                 "view one row per item and mark absent ones through `present`"
             )
-    groups = ViewGroups({name: array.shape[1] for name, array in arrays.items()})
-    there = _present_rows(present or {}, arrays, n_rows)
+    views = Views({name: array.shape[1] for name, array in arrays.items()})
+    there = _present_rows(present or {}, arrays, n_samples)
     any_sparse = any(sparse.issparse(array) for array in arrays.values())
     marked = [_marked(name, array, there[name], any_sparse) for name, array in arrays.items()]
     X = sparse.csr_array(sparse.hstack(marked, format="csr")) if any_sparse else np.hstack(marked)
-    return X, groups
+    return X, views
 
 
-def to_blocks(X: Any, groups: Mapping[str, slice]) -> dict[str, Any]:
-    """The views as a dictionary of arrays (frames for a frame); absent rows stay marked."""
-    groups = ViewGroups(groups)
-    groups.check(X)
+def to_blocks(X: Any, views: Mapping[str, slice]) -> dict[str, Any]:
+    """Return the views as a dictionary of arrays, or of frames for a frame; absent rows stay marked.
+
+    Parameters
+    ----------
+    X : array, sparse matrix or frame
+    views : Views or mapping from name to slice
+
+    Examples
+    --------
+    >>> to_blocks(np.arange(6.0).reshape(2, 3), {"a": 1, "b": 2})["b"]
+    array([[1., 2.],
+           [4., 5.]])
+    """
+    views = Views(views)
+    views.check(X)
     if sparse.issparse(X):
         X = sparse.csr_array(X)
     if hasattr(X, "iloc"):
-        return {name: X.iloc[:, columns] for name, columns in groups.items()}
-    return {name: X[:, columns] for name, columns in groups.items()}
+        return {name: X.iloc[:, columns] for name, columns in views.items()}
+    return {name: X[:, columns] for name, columns in views.items()}
 
 
-def present(X: Any, groups: Mapping[str, slice]) -> np.ndarray:
-    """Which view is there for which row: bool array of shape (n_rows, n_views)."""
-    blocks = to_blocks(X, groups)
+def present(X: Any, views: Mapping[str, slice]) -> np.ndarray:
+    """Return which row has which view, as a bool array of shape (n_samples, n_views).
+
+    Parameters
+    ----------
+    X : array, sparse matrix or frame
+    views : Views or mapping from name to slice
+
+    Examples
+    --------
+    >>> present(np.array([[1.0, np.nan], [np.nan, 2.0]]), {"a": 1, "b": 1})
+    array([[ True, False],
+           [False,  True]])
+    """
+    blocks = to_blocks(X, views)
     there = np.empty((X.shape[0], len(blocks)), dtype=bool)
     for position, (name, block) in enumerate(blocks.items()):
         there[:, position] = _present_in(_as_matrix(name, block))
     return there
 
 
-class ViewSelector(TransformerMixin, BaseEstimator):
-    """Keeps the columns of some views; a search over ``keep`` finds out which views help.
+def covering_views(views: Mapping[str, Any] | None, X: Any) -> Views:
+    """Return the views of X, which must cover all its columns; one view by default.
 
     Parameters
     ----------
-    groups : ViewGroups or mapping from name to slice
-    keep : sequence of str, optional
+    views : Views, mapping or None
+        As for :class:`Views`.
+    X : array, sparse matrix or frame
+
+    Examples
+    --------
+    >>> covering_views(None, np.zeros((2, 3)))
+    Views(X=0:3)
+    """
+    if views is None:
+        return Views({"X": X.shape[1]})
+    found = Views(views)
+    found.check(X)
+    end = 0
+    for columns in [*found.values(), slice(X.shape[1], X.shape[1])]:
+        if columns.start > end:
+            raise ValueError(
+                f"views: columns {end}:{columns.start} of X belong to no view; name them one, or "
+                "drop them with labelgap.views.ViewSelector"
+            )
+        end = columns.stop
+    return found
+
+
+def require_a_view(X: Any, views: Views) -> np.ndarray:
+    """Return which row has which view, like :func:`present`; raise for a row without any.
+
+    Parameters
+    ----------
+    X : array, sparse matrix or frame
+    views : Views
+    """
+    there = present(X, views)
+    bare = np.flatnonzero(~there.any(axis=1))
+    if bare.size:
+        others = f" and {bare.size - 1} others have" if bare.size > 1 else " has"
+        raise ValueError(
+            f"row {bare[0]}{others} no view: all its features are missing and nothing places it in "
+            "the subspace; drop the row, or fill in one of its views"
+        )
+    return there
+
+
+def require_every_view(views: Views, there: np.ndarray) -> None:
+    """Raise for a view that no row has.
+
+    Parameters
+    ----------
+    views : Views
+    there : bool array of shape (n_samples, n_views)
+        From :func:`present`.
+    """
+    for position, name in enumerate(views):
+        if not there[:, position].any():
+            raise ValueError(
+                f"view {name!r} is absent in every row: nothing can be learned of it; drop its "
+                "columns, for example with labelgap.views.ViewSelector"
+            )
+
+
+def count_factors(n_factors: int | float, views: Views) -> int:
+    """Return a number of factors, where a float is a fraction of the narrowest view's width.
+
+    Examples
+    --------
+    >>> count_factors(0.5, Views({"colour": 100, "texture": 512}))
+    50
+    """
+    if isinstance(n_factors, numbers.Integral):
+        return int(n_factors)
+    return max(1, round(n_factors * min(views.widths.values())))
+
+
+class ViewSelector(TransformerMixin, BaseEstimator):
+    """Keep the columns of some views; a search over ``keep`` finds out which views help.
+
+    Parameters
+    ----------
+    views : Views or mapping from name to slice
+    keep : sequence of str, default=None
         The names of the views to keep; all by default.
+
+    Attributes
+    ----------
+    columns_ : array
+        The columns that are kept.
+    views_ : Views
+        Where the kept views are in the output.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from labelgap.views import ViewSelector
+    >>> selector = ViewSelector({"colour": 2, "text": 3}, keep=["text"])
+    >>> selector.fit_transform(np.arange(10.0).reshape(2, 5))
+    array([[2., 3., 4.],
+           [7., 8., 9.]])
+
+    See Also
+    --------
+    Views : The columns of each view.
+    labelgap.IMVWL : A model for rows that lack views.
     """
 
-    def __init__(self, groups: Mapping[str, slice], keep: Sequence[str] | None = None) -> None:
-        self.groups = groups
+    def __init__(self, views: Mapping[str, slice], keep: Sequence[str] | None = None) -> None:
+        self.views = views
         self.keep = keep
 
     def fit(self, X: Any, y: Any = None) -> ViewSelector:
         X = validate_data(self, X, accept_sparse="csr", ensure_all_finite="allow-nan")
-        groups = ViewGroups(self.groups)
-        groups.check(X)
-        names = _check_keep(self.keep, groups)
-        parts = [groups[name] for name in names]
+        views = Views(self.views)
+        views.check(X)
+        names = _check_keep(self.keep, views)
+        parts = [views[name] for name in names]
         self.columns_ = np.concatenate([np.arange(part.start, part.stop) for part in parts])
-        self.groups_ = ViewGroups({name: groups.widths[name] for name in names})
+        self.views_ = Views({name: views.widths[name] for name in names})
         return self
 
     def transform(self, X: Any) -> Any:
@@ -191,17 +335,17 @@ class ViewSelector(TransformerMixin, BaseEstimator):
         return tags
 
 
-def _check_keep(keep: Sequence[str] | None, groups: ViewGroups) -> list[str]:
+def _check_keep(keep: Sequence[str] | None, views: Views) -> list[str]:
     if keep is None:
-        return list(groups)
+        return list(views)
     if isinstance(keep, str):
         raise ValueError(f"keep={keep!r} is a string: give a list of views, keep=[{keep!r}]")
     names = list(keep)
     if not names:
         raise ValueError("keep is empty: name at least one view, or None for all")
     for position, name in enumerate(names):
-        if name not in groups:
-            known = ", ".join(map(repr, groups))
+        if name not in views:
+            known = ", ".join(map(repr, views))
             raise ValueError(f"keep[{position}] = {name!r} is not a view; the views are {known}")
         if name in names[:position]:
             raise ValueError(f"keep[{position}] = {name!r} is there twice; keep it once")
@@ -248,7 +392,7 @@ def _float_type(frame: Any) -> Any:
 
 
 def _present_rows(
-    there: Mapping[str, Any], arrays: Mapping[str, Any], n_rows: int
+    there: Mapping[str, Any], arrays: Mapping[str, Any], n_samples: int
 ) -> dict[str, np.ndarray]:
     for name in there:
         if name not in arrays:
@@ -256,8 +400,8 @@ def _present_rows(
     masks = {}
     for name, array in arrays.items():
         mask = np.asarray(there[name]) if name in there else _present_in(array)
-        if mask.shape != (n_rows,) or mask.dtype != bool:
-            raise ValueError(f"present[{name!r}] must be a boolean array of length {n_rows}")
+        if mask.shape != (n_samples,) or mask.dtype != bool:
+            raise ValueError(f"present[{name!r}] must be a boolean array of length {n_samples}")
         masks[name] = mask
     return masks
 

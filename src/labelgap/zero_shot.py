@@ -13,9 +13,9 @@ from labelgap.cooccurrence import (
     Cooccurrence,
     as_cooccurrence,
     count_cooccurrence,
+    has_names,
     occurrences,
 )
-from labelgap.cooccurrence._accept import has_names
 from labelgap.estimator import LabelGapClassifier
 from labelgap.labels import Labels
 
@@ -25,14 +25,14 @@ LabelsName = Literal["all", "seen", "unseen"]
 
 
 class ZeroShotClassifier(LabelGapClassifier):
-    """Base of the classifiers that know unseen labels by their co-occurrence with seen ones.
+    """Predict unseen labels from their co-occurrence with seen ones: base of such classifiers.
 
     A subclass writes, on validated input,
 
     - ``_fit(X, labels, cooccurrence)``: learn, from the :class:`labelgap.Labels` of the seen
       labels and a :class:`labelgap.cooccurrence.Cooccurrence` whose columns are in the order of
       ``classes_`` and whose rows are in the order of ``labels``;
-    - ``_decision_function(X)`` and ``_predict_proba(X)``: of shape (n_rows, n_labels), over all
+    - ``_decision_function(X)`` and ``_predict_proba(X)``: of shape (n_samples, n_labels), over all
       labels in the order of ``classes_``.
 
     Of an unseen label nothing but its column of counts is handed on.
@@ -45,6 +45,19 @@ class ZeroShotClassifier(LabelGapClassifier):
         the counts when there are none.
     seen_ : bool ndarray of shape (n_labels,)
         Which of them are seen.
+
+    See Also
+    --------
+    labelgap.CooccurrenceVote, labelgap.MLLCS : Classifiers of this kind.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from labelgap import CooccurrenceVote
+    >>> X, Y = np.array([[0.0], [1.0], [2.0], [3.0]]), np.array([[1], [1], [0], [0]])
+    >>> model = CooccurrenceVote().fit(X, Y, cooccurrence=np.array([[20, 15]]))
+    >>> model.predict(X, labels="unseen").ravel()
+    array([1, 0, 0, 0])
     """
 
     def fit(self, X: Any, Y: Any = None, cooccurrence: Any = None) -> Self:
@@ -52,12 +65,12 @@ class ZeroShotClassifier(LabelGapClassifier):
 
         Parameters
         ----------
-        X : array, frame or sparse matrix of shape (n_rows, n_features)
+        X : array, frame or sparse matrix of shape (n_samples, n_features)
         Y : anything :func:`labelgap.as_labels` accepts, or a vector of classes
             Either the seen labels only, or :class:`labelgap.Labels` of all labels with the
             unseen ones marked (:meth:`labelgap.Labels.with_unseen`). Unknown entries are never
             read.
-        cooccurrence : anything :func:`labelgap.cooccurrence.as_cooccurrence` accepts, optional
+        cooccurrence : anything :func:`labelgap.cooccurrence.as_cooccurrence` accepts, default=None
             Counts of seen with all labels. They are matched with the labels of ``Y`` by name
             where both have names. Otherwise by position: the rows are the seen labels of ``Y``
             in their order; the columns are the labels of ``Y`` when it has all of them, and else
@@ -79,12 +92,12 @@ class ZeroShotClassifier(LabelGapClassifier):
         return self
 
     def decision_function(self, X: Any, labels: LabelsName = "all") -> np.ndarray:
-        """Scores of shape (n_rows, n_labels): the larger, the more relevant.
+        """Return scores of shape (n_samples, n_labels): the larger, the more relevant.
 
         Parameters
         ----------
-        X : array, frame or sparse matrix of shape (n_rows, n_features)
-        labels : {"all", "seen", "unseen"}
+        X : array, frame or sparse matrix of shape (n_samples, n_features)
+        labels : {"all", "seen", "unseen"}, default="all"
             The labels to predict, in the order of ``classes_``.
         """
         columns = self._restriction(labels)
@@ -92,19 +105,19 @@ class ZeroShotClassifier(LabelGapClassifier):
         return self.target_.scores(scores[:, columns])
 
     def predict_proba(self, X: Any, labels: LabelsName = "all") -> np.ndarray:
-        """Probability that each label is relevant; parameters as in :meth:`decision_function`."""
+        """Return the probability of each label; parameters as in :meth:`decision_function`."""
         columns = self._restriction(labels)
         probabilities = self._predict_proba(self._validate_predict(X))
         return self.target_.probabilities(probabilities[:, columns])
 
     def predict(self, X: Any, labels: LabelsName = "all") -> np.ndarray:
-        """Labels of 0 and 1, or classes; parameters as in :meth:`decision_function`."""
+        """Return labels of 0 and 1, or classes; parameters as in :meth:`decision_function`."""
         columns = self._restriction(labels)
         probabilities = self._predict_proba(self._validate_predict(X))
         return self.target_.decide(probabilities[:, columns])
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """Average precision per row over the observed entries; accuracy for a vector target.
+        """Return the average precision per row over the observed entries; accuracy for a vector target.
 
         ``y`` has a column for each of ``classes_``, or one for each seen label.
         """
@@ -157,18 +170,34 @@ class ZeroShotClassifier(LabelGapClassifier):
 
 
 def prior_of_unconnected(labels: Labels, cooccurrence: Cooccurrence) -> np.ndarray:
-    """Probability of each unseen label as long as nothing connects it, of shape (n_unseen,).
+    """Return the probability of each unseen label as long as nothing connects it, (n_unseen,).
 
-    The smoothed frequency ``p / (n_u + 1)`` of a label that was found in none of the ``n_u``
+    The smoothed prevalence ``p / (n_u + 1)`` of a label that was found in none of the ``n_u``
     items in which it could have been: ``n_u`` is the sum of ``n_s`` over the seen labels with
-    which it was counted, and ``p`` the share of relevant entries among all observed ones, as in
-    :class:`labelgap.yardsticks.LabelPrior`. It is ``p`` itself when all counts are missing.
+    which it was counted, and ``p`` the fraction of relevant entries among all observed ones, as in
+    :class:`labelgap.baselines.LabelPrior`. It is ``p`` itself when all counts are missing.
+
+    Parameters
+    ----------
+    labels : Labels
+        The seen labels.
+    cooccurrence : Cooccurrence
+        Counts of the seen labels with all labels.
+
+    Examples
+    --------
+    >>> from labelgap import as_labels
+    >>> from labelgap.cooccurrence import as_cooccurrence
+    >>> from labelgap.zero_shot import prior_of_unconnected
+    >>> labels = as_labels([[1, 0], [0, 1], [1, 0]])
+    >>> prior_of_unconnected(labels, as_cooccurrence([[2, 0, 1], [0, 1, 0]])).round(3)
+    array([0.125])
     """
     n_relevant = labels.n_positives()
-    share = (n_relevant + 0.5) / (labels.n_observed(ambiguous=True) + 1)
+    fraction = (n_relevant + 0.5) / (labels.n_observed(unlabeled=True) + 1)
     n_items = occurrences(cooccurrence)
     not_counted = cooccurrence.missing[:, cooccurrence.unseen].T @ n_items
-    return share / (n_items.sum() - not_counted + 1)
+    return fraction / (n_items.sum() - not_counted + 1)
 
 
 def _counts_of(labels: Labels) -> Cooccurrence:

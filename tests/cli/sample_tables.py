@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 
 
-def table_rows(n_rows: int = 80, seed: int = 0) -> list[dict[str, Any]]:
+def table_rows(n_samples: int = 80, seed: int = 0) -> list[dict[str, Any]]:
     """Items whose two tags follow from their features; a third of the tags are unknown."""
     rng = np.random.default_rng(seed)
     rows = []
-    for number in range(n_rows):
+    for number in range(n_samples):
         age, size = rng.normal(size=2).round(3)
         known = rng.random(2) > 1 / 3
         rows.append(

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from cli.sample_tables import write_rows
-from labelgap.audit import Audit
+from labelgap.auditing import Audit
 
 pytest.importorskip("jinja2")
 pandas = pytest.importorskip("pandas")
@@ -84,7 +84,7 @@ def test_for_machines(run, table):
 
 
 def test_the_command_in_the_report_gives_the_same_again(run, table):
-    run("audit", table, *WIDE, "--zeros", "ambiguous", "--seed", 3, "--suggestions", 7)
+    run("audit", table, *WIDE, "--zeros", "unlabeled", "--random-state", 3, "--suggestions", 7)
     found = read()
     command = shlex.split(found.provenance.command)
     assert command[0] == "labelgap"

@@ -12,7 +12,7 @@ def test_lists_the_registry_as_table_and_as_json(run):
     for name in list_datasets():
         assert name in shown.out
     bibtex = next(one for one in machine.json["datasets"] if one["name"] == "bibtex")
-    assert (bibtex["n_rows"], bibtex["n_features"], bibtex["n_labels"]) == (7395, 1836, 159)
+    assert (bibtex["n_samples"], bibtex["n_features"], bibtex["n_labels"]) == (7395, 1836, 159)
     assert bibtex["split"] == [4880, 2515]
 
 
@@ -43,7 +43,7 @@ def test_fetch_loads_and_reports(run, data_dir, monkeypatch):
     monkeypatch.setenv("LABELGAP_DATA", str(data_dir))
     ran = run("datasets", "emotions", "--fetch", "--json")
     assert ran.code == 0
-    assert ran.json["n_rows"] == 593
+    assert ran.json["n_samples"] == 593
     assert "593 rows" in ran.err
 
 

@@ -23,7 +23,7 @@ def gaps() -> Path:
     return write_rows(Path("gaps.csv"), rows)
 
 
-@pytest.mark.parametrize("command", ["audit", "complete", "compare", "fit", "select", "topics"])
+@pytest.mark.parametrize("command", ["audit", "impute", "compare", "fit", "select", "topics"])
 def test_cells_are_refused_with_file_line_item_and_remedy(fails, gaps, command):
     said = fails(command, gaps, *WIDE, "-o", "out.csv")
     assert "gaps.csv, line 6: column 'age' of id i4 is empty" in said
@@ -40,7 +40,7 @@ def test_rows_of_parquet_are_counted(fails, gaps):
     "command",
     [
         ("audit", "-o", "audit"),
-        ("complete", "-o", "c.csv"),
+        ("impute", "-o", "c.csv"),
         ("compare", "-m", "prior", "-m", "binary-relevance"),
         ("topics", "-k", 2),
     ],
@@ -102,7 +102,7 @@ def test_absent_views_are_told_what_to_do_and_kept(run, fails):
     assert "views.csv, line 2: column 'a' is empty" in said
     assert "labelgap fit --model imvwl --empty keep" in said
     assert "use --model imvwl" in fails(*arguments, "--empty", "keep")
-    kept = ("--model", "imvwl", "--empty", "keep", "--set", "groups={'one': 2, 'two': 2}")
+    kept = ("--model", "imvwl", "--empty", "keep", "--set", "views={'one': 2, 'two': 2}")
     ran = run(*arguments, *kept, "--set", "n_factors=2")
     assert ran.code == 0, ran
     assert run("predict", "m", "views.csv", "-o", "p.csv").code == 0

@@ -12,7 +12,7 @@ import pytest
 
 from cli.sample_tables import table_rows, write_rows
 from labelgap import Labels, metrics
-from labelgap.cli._tables import align
+from labelgap.cli._read_data import align
 from labelgap.labels import State
 from labelgap.protocols import LABEL_PROTOCOLS
 
@@ -110,11 +110,11 @@ def test_align_moves_drops_and_adds_columns():
 # -- hide -------------------------------------------------------------------------------------
 
 
-def _complete(path: Path, n_rows: int = 60) -> Path:
+def _complete(path: Path, n_samples: int = 60) -> Path:
     rng = np.random.default_rng(1)
     rows = [
         {"id": n, "x": n, **{f"l{j}": int(rng.random() < 0.4) for j in range(5)}}
-        for n in range(n_rows)
+        for n in range(n_samples)
     ]
     return write_rows(path, rows)
 
@@ -129,7 +129,7 @@ def _read_back(folder: str, name: str, suffix: str = "csv") -> Labels:
         table["value"],
         item_order=range(60),
         names=[f"l{j}" for j in range(5)],
-        unstated=about["unstated"][name],
+        implicit=about["zeros"][name],
     )
 
 
@@ -146,9 +146,9 @@ def test_files_hold_what_the_protocol_gives(run, protocol, suffix):
         "id",
         "--protocol",
         protocol,
-        "--share",
+        "--fraction",
         "0.5",
-        "--seed",
+        "--random-state",
         "3",
         "-o",
         "h",
@@ -190,7 +190,7 @@ def test_the_printed_command_continues_from_the_files(run, data_dir, monkeypatch
         "train",
         "--label-table",
         "h/truth.csv",
-        "--unstated",
+        "--zeros",
         "unknown",
         "--json",
     )
@@ -201,7 +201,7 @@ def test_the_printed_command_continues_from_the_files(run, data_dir, monkeypatch
 def test_seeds_repeat_and_differ(run):
     full = _complete(Path("full.csv"))
     for out, seed in (("a", 1), ("b", 1), ("c", 2)):
-        run("hide", full, "-l", "l*", "--item", "id", "--seed", seed, "-o", out)
+        run("hide", full, "-l", "l*", "--item", "id", "--random-state", seed, "-o", out)
     same, again, other = (Path(f"{one}/labels.csv").read_text() for one in "abc")
     assert same == again != other
 

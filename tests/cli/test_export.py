@@ -23,7 +23,7 @@ def _predict(path: str, X: np.ndarray) -> tuple[np.ndarray, dict[str, str]]:
     return session.run(["probabilities"], {"features": X})[0], about
 
 
-@pytest.mark.parametrize("name", ["binary-relevance", "maxide", "mllcs", "prior"])
+@pytest.mark.parametrize("name", ["binary-relevance", "mllcs", "prior"])
 @pytest.mark.filterwarnings("ignore")
 def test_the_graph_predicts_what_the_model_predicts(run, name):
     rows = table_rows(60)

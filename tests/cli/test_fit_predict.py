@@ -13,7 +13,7 @@ import pytest
 import labelgap
 from cli.sample_tables import table_rows, write_rows
 from labelgap import metrics
-from labelgap.cli._models import MODELS, Scale, make_model, watched
+from labelgap.cli._models import ModelName, Scale, make_model, watched
 
 pandas = pytest.importorskip("pandas")
 skops = pytest.importorskip("skops.io")
@@ -24,7 +24,7 @@ def _predicted(path: str = "p.csv"):
 
 
 @pytest.mark.filterwarnings("ignore:row 0 and 1 others have no observed label")
-@pytest.mark.parametrize("name", MODELS)
+@pytest.mark.parametrize("name", list(ModelName))
 def test_every_model_fits_saves_and_predicts(run, items, name):
     fitted = run(
         "fit",
@@ -42,8 +42,8 @@ def test_every_model_fits_saves_and_predicts(run, items, name):
         "--json",
     )
     assert fitted.code == 0, fitted
-    assert fitted.json["n_rows"] == 80
-    assert 0.5 < fitted.json["share_known"] < 0.8
+    assert fitted.json["n_samples"] == 80
+    assert 0.5 < fitted.json["fraction_known"] < 0.8
     done = run("predict", "m", items, "-o", "p.csv", "--drop", "note")
     assert done.code == 0, done
     predicted = _predicted()
@@ -60,9 +60,7 @@ def test_same_as_the_library(run, items, model):
     from sklearn.pipeline import make_pipeline
     from sklearn.preprocessing import StandardScaler
 
-    from labelgap.yardsticks import BinaryRelevance
-
-    library = make_pipeline(StandardScaler(), BinaryRelevance()).fit(X, Y)
+    library = make_pipeline(StandardScaler(), labelgap.Mend()).fit(X, Y)
     run("predict", model, items, "--drop", "note", "-o", "p.parquet")
     predicted = pandas.read_parquet("p.parquet")[["tag_a", "tag_b"]].to_numpy()
     np.testing.assert_allclose(predicted, library.predict_proba(X), rtol=1e-12)
@@ -83,6 +81,29 @@ def test_a_saved_rmfl_predicts_what_the_library_does(run, items, kernel):
     predicted = pandas.read_parquet("p.parquet")[["tag_a", "tag_b"]].to_numpy()
     np.testing.assert_allclose(predicted, library.predict_proba(X), rtol=1e-12)
     assert run("evaluate", items, "-m", "m", "--drop", "note").code == 0
+
+
+def test_fit_says_what_zeros_are_taken_for(run, items):
+    columns = ("-l", "tag_*", "--item", "id", "--drop", "note", "-o", "m")
+    assert "zeros are taken as negative" in run("fit", items, *columns).out
+    rows = [
+        {**row, "tag_a": int(row["age"] > 0), "tag_b": int(row["size"] > 0)} for row in table_rows()
+    ]
+    full = write_rows(Path("full.csv"), rows)
+    assert "zeros are taken as unlabeled" in run("fit", full, *columns, "-m", "prior").out
+    given = (*columns, "-m", "prior", "--zeros", "negative", "--json")
+    assert run("fit", full, *given).json["zeros"] == "negative"
+
+
+@pytest.mark.parametrize("name", ["mend", "gmfs"])
+def test_a_model_file_holds_no_training_rows(run, items, name):
+    columns = ("-l", "tag_*", "--item", "id", "--drop", "note", "-o", "m")
+    assert run("fit", items, *columns, "-m", name, "--zeros", "unlabeled").code == 0
+    with zipfile.ZipFile("m") as archive:
+        inner = zipfile.ZipFile(io.BytesIO(archive.read("model.skops")))
+    arrays = [inner.read(name) for name in inner.namelist() if name.endswith(".npy")]
+    shapes = [np.load(io.BytesIO(one)).shape for one in arrays]
+    assert not [shape for shape in shapes if 80 in shape]
 
 
 def test_columns_may_come_in_another_order(run, items, model):
@@ -165,7 +186,7 @@ def test_long_label_table_is_the_same_as_columns(run, items):
         "tag_*",
         "--label-table",
         "tags.csv",
-        "--unstated",
+        "--zeros",
         "unknown",
         "--item",
         "id",
@@ -193,9 +214,9 @@ def test_svmlight_files_keep_their_number_of_features(run):
 def test_data_sets_by_name_use_the_official_split(run, data_dir, monkeypatch):
     monkeypatch.setenv("LABELGAP_DATA", str(data_dir))
     fitted = run("fit", "emotions", "-m", "prior", "-o", "m", "--json").json
-    assert (fitted["part"], fitted["n_rows"]) == ("train", 391)
-    assert run("predict", "m", "emotions", "--json").json["n_rows"] == 202
-    assert run("predict", "m", "emotions", "--rows", "all", "--json").json["n_rows"] == 593
+    assert (fitted["part"], fitted["n_samples"]) == ("train", 391)
+    assert run("predict", "m", "emotions", "--json").json["n_samples"] == 202
+    assert run("predict", "m", "emotions", "--rows", "all", "--json").json["n_samples"] == 593
 
 
 def test_arff_with_xml_and_prediction_without_saying_what_labels_are(run, data_dir):
@@ -204,7 +225,7 @@ def test_arff_with_xml_and_prediction_without_saying_what_labels_are(run, data_d
     assert run("fit", arff, "-l", xml, "-m", "prior", "-o", "m").code == 0
     ran = run("predict", "m", arff, "--json")
     assert ran.code == 0, ran
-    assert (ran.json["n_rows"], ran.json["n_labels"]) == (391, 6)
+    assert (ran.json["n_samples"], ran.json["n_labels"]) == (391, 6)
 
 
 def test_views_are_a_setting(run):
@@ -215,7 +236,7 @@ def test_views_are_a_setting(run):
     frame = pandas.DataFrame(X, columns=list("abcde"))
     frame[["tag_x", "tag_y"]] = tags
     frame.to_csv("views.csv", index=False)
-    settings = ["groups={'hue': 2, 'shape': 3}", "n_factors=2", "predictor=combined", "penalty=1"]
+    settings = ["views={'hue': 2, 'shape': 3}", "n_factors=2", "predictor=combined", "C=1"]
     options = [part for setting in settings for part in ("--set", setting)]
     fitted = run("fit", "views.csv", "-l", "tag_*", "-m", "imvwl", *options, "-o", "m")
     assert fitted.code == 0, fitted
@@ -371,9 +392,7 @@ def test_options_that_do_not_apply_are_refused(fails, items):
     )
     assert "--zero-based" in fails("fit", items, "-l", "tag_a", "--zero-based", "-o", "m")
     assert "--label-table" in fails("fit", items, "-l", "tag_a", "--value-column", "v", "-o", "m")
-    assert "--unstated unknown" in fails(
-        "fit", items, "-l", "tag_a", "--unstated", "unknown", "-o", "m"
-    )
+    assert "--zeros unknown" in fails("fit", items, "-l", "tag_a", "--zeros", "unknown", "-o", "m")
 
 
 def test_a_fit_is_watched_and_forgets_it():

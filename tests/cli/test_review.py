@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 import numpy as np
 import pytest
 
-from audit.sample_audits import bare_audit, sample_audit
+from auditing.sample_audits import bare_audit, sample_audit
 from labelgap.review import DecisionStore, ReviewServer
 
 pytest.importorskip("jinja2")
@@ -67,8 +67,10 @@ def test_a_table_is_audited_first(run, songs, interrupted):
     assert ran.json["n_suggestions"] == len(review.audit.suggestions) == 30
     (question,) = review.next_batch("Ann", 1)
     assert question.suggestion.item.startswith("s")
-    assert {"stands out by", "has the labels"} == question.about.keys()
-    assert any(name in question.about["stands out by"] for name in ("loud", "fast", "long", "old"))
+    assert {"most unusual features", "recorded labels"} == question.about.keys()
+    assert any(
+        name in question.about["most unusual features"] for name in ("loud", "fast", "long", "old")
+    )
     # the same call goes on with the same file
     review.decide(question.suggestion.item, question.suggestion.label, "accept", "Ann")
     again = run("review", songs, *options)
@@ -98,7 +100,7 @@ def test_texts_are_shown(run, workplace, interrupted):
     assert ran.code == 0, ran.err
     (question,) = interrupted[0].review.next_batch("Ann", 1)
     assert question.about["note"].split()[0] in ("please", "thank")
-    assert question.about["has the labels"] == "none"
+    assert question.about["recorded labels"] == "none"
 
 
 def test_it_answers_while_it_runs(run, workplace, monkeypatch):

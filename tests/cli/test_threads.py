@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 from threadpoolctl import threadpool_info
 
-from labelgap.cli import _threads
-from labelgap.cli._threads import idle_cores, on_idle_cores
+from labelgap.cli import _app
+from labelgap.cli._app import idle_cores, on_idle_cores
 
 
 def blas_threads() -> list[int]:
@@ -25,24 +25,24 @@ def blas_threads() -> list[int]:
     [(2, 1.9, 2), (2, 0.8, 1), (2, 0.0, 1), (4, 44.0, 4), (4, 2.2, 2), (4, None, 4)],
 )
 def test_what_others_use_is_left_to_them(monkeypatch, own, idle, given):
-    monkeypatch.setattr(_threads, "cpu_count", lambda: own)
-    monkeypatch.setattr(_threads, "_idle_now", lambda: idle)
+    monkeypatch.setattr("joblib.cpu_count", lambda: own)
+    monkeypatch.setattr(_app, "_idle_now", lambda: idle)
     assert idle_cores() == given
 
 
 def test_idle_cores_are_counted_by_their_ticks(monkeypatch, tmp_path):
     statistics = tmp_path / "stat"
-    monkeypatch.setattr(_threads, "_STATISTICS", statistics)
-    assert _threads._idle_now() is None
+    monkeypatch.setattr(_app, "_STATISTICS", statistics)
+    assert _app._idle_now() is None
     ticks = os.sysconf("SC_CLK_TCK")
 
     def sleep(seconds: float) -> None:
         time.sleep(seconds)
         statistics.write_text(f"cpu 9 9 9 {700 + round(2 * seconds * ticks)} 0 9 9\ncpu0 1")
 
-    monkeypatch.setattr(_threads, "time", SimpleNamespace(sleep=sleep, perf_counter=Clock(0.1)))
+    monkeypatch.setattr(_app, "time", SimpleNamespace(sleep=sleep, perf_counter=Clock(0.1)))
     statistics.write_text("cpu 9 9 9 690 10 9 9\ncpu0 1")
-    assert _threads._idle_now() == pytest.approx(2.0)
+    assert _app._idle_now() == pytest.approx(2.0)
 
 
 class Clock:
@@ -58,8 +58,8 @@ class Clock:
 
 def test_a_busy_machine_gets_one_thread_unless_told(monkeypatch):
     before, of_numba = blas_threads(), numba.get_num_threads()
-    monkeypatch.setattr(_threads, "idle_cores", lambda: 1)
-    for name in _threads._SAID:
+    monkeypatch.setattr(_app, "idle_cores", lambda: 1)
+    for name in _app._THREAD_VARIABLES:
         monkeypatch.delenv(name, raising=False)
     with on_idle_cores():
         assert set(blas_threads()) == {1}

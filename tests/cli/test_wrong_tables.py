@@ -120,7 +120,7 @@ PAIRS = {
 COMMANDS = {
     "audit": ("-o", "audit"),
     "fit": ("-o", "m"),
-    "complete": ("-o", "c.csv"),
+    "impute": ("-o", "c.csv"),
     "hide": ("-o", "hidden"),
     "topics": ("-o", "t.csv"),
 }
@@ -218,7 +218,7 @@ def test_zeros_in_front_of_ids_are_kept(run):
     _write(items[["id", "age", "size"]], "items", "csv")
     _write(_pairs(items), "tags", "parquet")
     given = ("items.csv", "--item", "id", "--label-table", "tags.parquet")
-    ran = run("complete", *given, "-o", "c.csv", "--threshold", "0.01")
+    ran = run("impute", *given, "-o", "c.csv", "--threshold", "0.01")
     assert ran.code == 0, ran
     assert set(pandas.read_csv("c.csv", dtype=str)["id"]) <= set(items["id"])
 
@@ -226,7 +226,7 @@ def test_zeros_in_front_of_ids_are_kept(run):
 @pytest.mark.parametrize("kind", KINDS)
 def test_large_ids_stay_what_they_are(run, kind):
     path = _write(_items(), "items", kind)
-    ran = run("complete", path, "-l", "tag_*", "--item", "id", "-o", "c.csv")
+    ran = run("impute", path, "-l", "tag_*", "--item", "id", "-o", "c.csv")
     assert ran.code == 0, ran
     written = pandas.read_csv("c.csv", dtype=str)["id"]
     assert set(written) <= {str(FIRST + k) for k in range(30)}

@@ -21,7 +21,7 @@ from contract.registry import Case
 
 
 def check_shapes_and_range(case: Case) -> None:
-    """Everything is (n_rows, n_labels); probabilities are probabilities, decisions 0 and 1."""
+    """Everything is (n_samples, n_labels); probabilities are probabilities, decisions 0 and 1."""
     p = problem()
     estimator = fresh(case, p.X, p.Y).fit(p.X, p.Y)
     assert estimator.n_features_in_ == p.X.shape[1]

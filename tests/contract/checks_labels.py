@@ -63,8 +63,8 @@ def _encodings(p) -> dict:
         "a pandas frame of nullable integers": frame.astype("Int8"),
         "a polars frame": pl.DataFrame(as_object.tolist(), schema=names, orient="row"),
         "signed labels": Labels.from_signed(np.where(p.hidden, 0, 2 * p.truth - 1)),
-        "labels that store what is known": labels.with_unstated("unknown"),
-        "labels that store what is unknown": labels.with_unstated("irrelevant"),
+        "labels that store what is known": labels.with_implicit("unknown"),
+        "labels that store what is unknown": labels.with_implicit("negative"),
         "a sparse matrix and a sparse mask": Labels.from_sparse(
             sparse.csr_matrix(positives), observed=sparse.csr_array(observed)
         ),

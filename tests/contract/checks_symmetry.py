@@ -18,7 +18,7 @@ def check_same_seed_same_result(case: Case) -> None:
 
 def check_refit_is_a_fresh_fit(case: Case) -> None:
     """Nothing of an earlier fit, on other features, labels and rows, survives."""
-    before, p = problem(n_rows=61, n_features=9, n_labels=7, seed=1), problem()
+    before, p = problem(n_samples=61, n_features=9, n_labels=7, seed=1), problem()
     used = fresh(case).fit(before.X, before.Y)
     used.predict(before.X_new)
     used.fit(p.X, p.Y)

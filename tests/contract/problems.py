@@ -12,25 +12,25 @@ from sklearn.utils import get_tags
 
 
 class Problem(NamedTuple):
-    X: np.ndarray  # (n_rows, n_features), half of it zero
-    truth: np.ndarray  # (n_rows, n_labels), 0 and 1
-    hidden: np.ndarray  # (n_rows, n_labels), True where the label is not observed
+    X: np.ndarray  # (n_samples, n_features), half of it zero
+    truth: np.ndarray  # (n_samples, n_labels), 0 and 1
+    hidden: np.ndarray  # (n_samples, n_labels), True where the label is not observed
     Y: np.ndarray  # the truth with NaN where hidden
     X_new: np.ndarray
 
 
 @cache
-def problem(n_rows: int = 72, n_features: int = 6, n_labels: int = 4, seed: int = 0) -> Problem:
+def problem(n_samples: int = 72, n_features: int = 6, n_labels: int = 4, seed: int = 0) -> Problem:
     """Linear labels; three tenths of the entries are hidden, none of the last label's."""
     rng = np.random.default_rng(seed)
-    X = rng.standard_normal((n_rows + 20, n_features))
+    X = rng.standard_normal((n_samples + 20, n_features))
     X[rng.random(X.shape) < 0.4] = 0
     weights = rng.standard_normal((n_features, n_labels))
-    noise = rng.standard_normal((n_rows + 20, n_labels))
-    truth = (X @ weights + 0.5 * noise > 0.2).astype(np.int64)[:n_rows]
+    noise = rng.standard_normal((n_samples + 20, n_labels))
+    truth = (X @ weights + 0.5 * noise > 0.2).astype(np.int64)[:n_samples]
     hidden = rng.random(truth.shape) < 0.3
     hidden[:, -1] = False
-    made = Problem(X[:n_rows], truth, hidden, np.where(hidden, np.nan, truth), X[n_rows:])
+    made = Problem(X[:n_samples], truth, hidden, np.where(hidden, np.nan, truth), X[n_samples:])
     for array in made:
         array.flags.writeable = False
     return made

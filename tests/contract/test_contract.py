@@ -3,53 +3,49 @@
 from __future__ import annotations
 
 import pytest
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from contract import (
-    checks_ecosystem,
-    checks_input,
-    checks_labels,
-    checks_symmetry,
-    toys,
-)
+from contract import toys
 from contract.registry import CASES, Case
-
-CHECKS = {
-    name: check
-    for module in (checks_ecosystem, checks_input, checks_labels, checks_symmetry)
-    for name, check in sorted(vars(module).items())
-    if name.startswith("check_")
-}
-
-_CASE_OF = {id(case.estimator): case for case in CASES}
-
-
-def _expected_failures(estimator) -> dict[str, str]:
-    return dict(_CASE_OF[id(estimator)].expected_failures)
-
-
-@parametrize_with_checks(
-    [case.estimator for case in CASES],
-    expected_failed_checks=_expected_failures,
-    xfail_strict=True,
+from contract.suite import (
+    CHECKS,
+    SELECTOR_CHECKS,
+    contract_checks,
+    first_of_each_class,
+    scikit_learn_checks,
+    selector_checks,
 )
+from labelgap.registry import ESTIMATORS
+
+FIRST = first_of_each_class(CASES)
+
+
+@scikit_learn_checks(FIRST)
 def test_scikit_learn_check(estimator, check):
     check(estimator)
 
 
-def _pairs():
-    for case in CASES:
-        unknown = case.exempt.keys() - CHECKS.keys()
-        assert not unknown, f"{case.name} is exempt from checks that do not exist: {unknown}"
-        for name in CHECKS:
-            reason = case.exempt.get(name)
-            marks = pytest.mark.xfail(reason=reason, strict=True) if reason else ()
-            yield pytest.param(case, name, id=f"{name}-{case.name}", marks=marks)
+@pytest.mark.slow
+@scikit_learn_checks([case for case in CASES if case not in FIRST])
+def test_scikit_learn_check_of_other_settings(estimator, check):
+    check(estimator)
 
 
-@pytest.mark.parametrize(("case", "check"), list(_pairs()))
+def test_every_registered_estimator_is_under_contract():
+    tested = {type(case.estimator).__name__ for case in CASES}
+    assert {record.name for record in ESTIMATORS} == tested - {
+        "GradientDescent",
+        "OnePassPerceptron",
+    }
+
+
+@contract_checks(CASES)
 def test_contract(case, check):
     CHECKS[check](case)
+
+
+@selector_checks(CASES)
+def test_selector(case, check):
+    SELECTOR_CHECKS[check](case)
 
 
 BROKEN = [

@@ -95,7 +95,7 @@ def test_choices_that_do_not_exist():
     ("value", "message"),
     [
         (-3, r"cooccurrence\['b', 'c'\] = -3.0 is negative: counts are 0, 1, 2"),
-        (0.25, r"cooccurrence\['b', 'c'\] = 0.25 is not a count: .* not a share or similarity"),
+        (0.25, r"cooccurrence\['b', 'c'\] = 0.25 is not a count: .* not a fraction or similarity"),
         (np.inf, r"cooccurrence\['b', 'c'\] = inf is infinite"),
         (-np.inf, r"cooccurrence\['b', 'c'\] = -inf is negative"),
         (1e300, "too large to be exact"),

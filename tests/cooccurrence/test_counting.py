@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 from labelgap import Labels
-from labelgap.cooccurrence import _counting, count_cooccurrence
+from labelgap.cooccurrence import _count_cooccurrence, count_cooccurrence
 from reference.cooccurrence import count_pairs
 
 TAGS = list("abcdef")
@@ -38,12 +38,12 @@ def test_labels_that_are_not_listed_are_found(items):
 
 
 def test_a_stream_is_counted_in_parts(monkeypatch):
-    monkeypatch.setattr(_counting, "_TAGS_AT_ONCE", 3)
+    monkeypatch.setattr("labelgap.memory.working_bytes", lambda fraction: 8 * 3)
     waiting = []
     monkeypatch.setattr(
-        _counting._StreamCounter,
+        _count_cooccurrence._StreamCounter,
         "count",
-        _recording(_counting._StreamCounter.count, waiting),
+        _recording(_count_cooccurrence._StreamCounter.count, waiting),
     )
     counts = count_cooccurrence((tags for tags in ITEMS * 50), seen=["c", "a"])
     assert max(waiting) <= 5

@@ -7,7 +7,7 @@ from scipy import sparse
 from labelgap.cooccurrence import (
     NORMALISATIONS,
     Cooccurrence,
-    conditional_shares,
+    conditional_fractions,
     occurrences,
     synthesis_weights,
 )
@@ -32,16 +32,16 @@ def test_occurrences_without_a_diagonal_are_at_least_every_count():
     assert occurrences(counts(np.zeros((2, 3)))).tolist() == [0, 0]
 
 
-def test_conditional_shares_by_hand():
+def test_conditional_fractions_by_hand():
     expected = [[4 / 8, 1 / 5], [0, 0], [0, 5 / 5]]
-    np.testing.assert_allclose(conditional_shares(counts()).toarray(), expected)
-    assert conditional_shares(counts(np.zeros((2, 3)))).nnz == 0
+    np.testing.assert_allclose(conditional_fractions(counts()).toarray(), expected)
+    assert conditional_fractions(counts(np.zeros((2, 3)))).nnz == 0
 
 
 @pytest.mark.parametrize(
     ("normalisation", "expected"),
     [
-        ("share", [4 / 5, 1 / 5]),
+        ("fraction", [4 / 5, 1 / 5]),
         ("conditional", [0.5 / 0.7, 0.2 / 0.7]),
         ("dice", [(8 / 13) / (8 / 13 + 2 / 10), (2 / 10) / (8 / 13 + 2 / 10)]),
         ("pmi", [1, 0]),
@@ -78,5 +78,5 @@ def test_weights_of_a_label_need_no_other_unseen_label(normalisation):
 
 
 def test_unknown_normalisation():
-    with pytest.raises(ValueError, match="normalisation='jaccard': use one of 'share', 'cond"):
+    with pytest.raises(ValueError, match="normalisation='jaccard': use one of 'fraction', 'cond"):
         synthesis_weights(counts(), "jaccard")

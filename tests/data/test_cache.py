@@ -10,9 +10,9 @@ import pytest
 from scipy import sparse
 
 from labelgap.data import Dataset, cache_folder
-from labelgap.data._cache import complete_file, load_cached, save_dataset
+from labelgap.data._load import load_cached, save_dataset
 from labelgap.labels import Labels
-from labelgap.views import ViewGroups
+from labelgap.views import Views
 
 
 @pytest.fixture
@@ -26,7 +26,7 @@ def dataset(rng) -> Dataset:
         feature_names=np.array(["a", "b", "c", "d"], dtype=object),
         train=np.arange(4),
         test=np.arange(4, 6),
-        views=ViewGroups({"left": 1, "right": 3}),
+        views=Views({"left": 1, "right": 3}),
     )
 
 
@@ -69,17 +69,6 @@ def test_damaged_files_count_as_absent(tmp_path, dataset):
     save_dataset(dataset, path)
     path.write_bytes(path.read_bytes()[:-200])
     assert load_cached(path) is None
-
-
-def test_nothing_is_left_when_writing_fails(tmp_path):
-    def write_half():
-        with complete_file(tmp_path / "x.npz") as partial:
-            partial.write_bytes(b"half")
-            raise RuntimeError
-
-    with pytest.raises(RuntimeError):
-        write_half()
-    assert not list(tmp_path.iterdir())
 
 
 def test_where_the_cache_is(monkeypatch, tmp_path):

@@ -20,12 +20,12 @@ from labelgap.data import (
     ChecksumError,
     DataFormatError,
     DatasetUnavailableError,
+    _download,
     _load,
-    _pip,
     _registry,
     load_dataset,
 )
-from labelgap.data._openml import fetch_openml
+from labelgap.data._download import fetch_openml
 from labelgap.data._registry import Archive, DatasetInfo, Source
 
 TRAIN = "2 3 2\n0 0:1\n0,1 2:2.5\n"
@@ -106,13 +106,13 @@ def test_pip_fetches_and_runs_nothing(tmp_path, register, sdist, local_index, mo
     assert_is_toy(load_dataset("toy", cache=cache))
     assert not (tmp_path / "ran").exists()
     assert [path.name for path in (cache / "archives").iterdir()] == [sdist.name]
-    monkeypatch.setattr(_pip, "run_pip", no_pip)
+    monkeypatch.setattr(_download, "run_pip", no_pip)
     assert_is_toy(load_dataset("toy", cache=cache, fetch=False))
 
 
 def test_the_kept_archive_is_used_again(tmp_path, register, sdist, monkeypatch):
     register(source_of(sdist))
-    monkeypatch.setattr(_pip, "run_pip", no_pip)
+    monkeypatch.setattr(_download, "run_pip", no_pip)
     archives = tmp_path / "cache" / "archives"
     archives.mkdir(parents=True)
     (archives / sdist.name).write_bytes(sdist.read_bytes())
@@ -129,7 +129,7 @@ def test_a_damaged_archive_is_fetched_again(tmp_path, register, sdist, local_ind
 
 def test_an_archive_in_the_data_folder_will_do(tmp_path, register, sdist, monkeypatch):
     register(source_of(sdist))
-    monkeypatch.setattr(_pip, "run_pip", no_pip)
+    monkeypatch.setattr(_download, "run_pip", no_pip)
     monkeypatch.setenv("LABELGAP_DATA", str(sdist.parent))
     assert_is_toy(load_dataset("toy", cache=tmp_path / "cache"))
 
@@ -150,7 +150,7 @@ def test_our_own_checksum_stands_if_pip_lets_a_file_through(tmp_path, register, 
         target.write_bytes(sdist.read_bytes())
         return 0, []
 
-    monkeypatch.setattr(_pip, "run_pip", careless_pip)
+    monkeypatch.setattr(_download, "run_pip", careless_pip)
     with pytest.raises(ChecksumError, match="do not use it"):
         load_dataset("toy", cache=tmp_path / "cache")
     assert not list((tmp_path / "cache").rglob("*.tar.gz"))
@@ -166,7 +166,7 @@ def test_a_fetch_that_is_killed_leaves_nothing_that_looks_complete(
         target.write_bytes(sdist.read_bytes()[:100])
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(_pip, "run_pip", killed)
+    monkeypatch.setattr(_download, "run_pip", killed)
     with pytest.raises(KeyboardInterrupt):
         load_dataset("toy", cache=tmp_path / "cache")
     assert not [path for path in (tmp_path / "cache").rglob("*") if path.is_file()]
@@ -190,7 +190,7 @@ def test_a_failure_while_converting_keeps_the_archive_and_no_set(
 def test_offline_says_what_was_tried_and_what_to_do(tmp_path, register, sdist, monkeypatch):
     register(source_of(sdist))
     monkeypatch.setattr(
-        _pip, "run_pip", lambda *_: (1, ["noise", "ERROR: No matching distribution found"])
+        _download, "run_pip", lambda *_: (1, ["noise", "ERROR: No matching distribution found"])
     )
     with pytest.raises(DatasetUnavailableError) as caught:
         load_dataset("toy", cache=tmp_path / "cache")
@@ -206,7 +206,7 @@ def test_offline_says_what_was_tried_and_what_to_do(tmp_path, register, sdist, m
 
 def test_fetching_can_be_forbidden(tmp_path, register, sdist, monkeypatch):
     register(source_of(sdist))
-    monkeypatch.setattr(_pip, "run_pip", no_pip)
+    monkeypatch.setattr(_download, "run_pip", no_pip)
     with pytest.raises(DatasetUnavailableError, match="fetch=True"):
         load_dataset("toy", cache=tmp_path, fetch=False)
 
@@ -248,9 +248,9 @@ def test_members_are_read_and_never_written(tmp_path):
         archive.addfile(link)
         add(archive, "top/good", b"fine")
     before = set(tmp_path.parent.iterdir())
-    assert _pip.read_members(path, ["good"])["good"].data == b"fine"
+    assert _download.read_members(path, ["good"])["good"].data == b"fine"
     with pytest.raises(DataFormatError, match="no link inside"):
-        _pip.read_members(path, ["link"])
+        _download.read_members(path, ["link"])
     assert set(tmp_path.parent.iterdir()) == before
 
 
@@ -274,7 +274,7 @@ def test_files_in_the_data_folder_are_verified(tmp_path, register, monkeypatch):
 def test_progress_is_reported():
     seen = []
     command = ["-c", "print('Progress 5 of 9'); print('other')"]
-    status, output = _pip.run_pip(
+    status, output = _download.run_pip(
         [sys.executable, *command], dict(os.environ), "x.tar.gz",
         lambda *what: seen.append(what),
     )  # fmt: skip
@@ -363,7 +363,7 @@ def test_openml_may_not_point_to_local_files(tmp_path):
 
 def test_openml_steps_in_when_the_index_has_nothing(tmp_path, register, sdist, monkeypatch):
     register(source_of(sdist), Source("openml", data_id=7), shape=(2, 1, 2))
-    monkeypatch.setattr(_pip, "run_pip", lambda *_: (1, ["ERROR: nothing"]))
+    monkeypatch.setattr(_download, "run_pip", lambda *_: (1, ["ERROR: nothing"]))
     monkeypatch.setattr(
         _load, "fetch_openml", lambda *arguments: fetch_openml(*arguments, Server())
     )
@@ -375,7 +375,7 @@ def test_openml_steps_in_when_the_index_has_nothing(tmp_path, register, sdist, m
 
 def test_both_reasons_are_named(tmp_path, register, sdist, monkeypatch):
     register(source_of(sdist), Source("openml", data_id=7))
-    monkeypatch.setattr(_pip, "run_pip", lambda *_: (1, ["ERROR: nothing"]))
+    monkeypatch.setattr(_download, "run_pip", lambda *_: (1, ["ERROR: nothing"]))
 
     def unreachable(*_, **__):
         raise urllib.error.URLError("no network")

@@ -7,9 +7,8 @@ import sqlite3
 import numpy as np
 import pytest
 
-from labelgap.data import DataFormatError, read_table
-from labelgap.data._frames import read_frame
-from labelgap.data._ids import check_ids, ids_as_text
+from labelgap.data import DataFormatError, TableName, read_frame, read_table
+from labelgap.data._tables import _check_ids, _ids_as_text
 
 pandas = pytest.importorskip("pandas")
 
@@ -118,9 +117,13 @@ def test_frames_without_rows_are_refused():
 
 def test_ids_are_compared_as_written():
     whole = pandas.Series([1.0, 2.0], name="id")
-    assert ids_as_text(whole, "x") == ids_as_text(pandas.Series(["1", "2"]), "y") == ["1", "2"]
+    assert (
+        _ids_as_text(whole, TableName("x"))
+        == _ids_as_text(pandas.Series(["1", "2"]), TableName("y"))
+        == ["1", "2"]
+    )
     large = pandas.Series([2**53 + 1, 2**53 + 2], name="id")
-    assert check_ids(large, "x") == ["9007199254740993", "9007199254740994"]
+    assert _check_ids(large, TableName("x")) == ["9007199254740993", "9007199254740994"]
 
 
 @pytest.mark.parametrize(
@@ -134,7 +137,7 @@ def test_ids_are_compared_as_written():
 )
 def test_ids_that_do_not_identify(values, message):
     with pytest.raises(DataFormatError, match=message):
-        check_ids(pandas.Series(values, name="id"), "x")
+        _check_ids(pandas.Series(values, name="id"), TableName("x"))
 
 
 def test_numbers_and_text_as_ids_meet():

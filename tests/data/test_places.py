@@ -8,7 +8,7 @@ import pickle
 import pytest
 
 from labelgap.data import DataFormatError, read_table
-from labelgap.data._places import Part, TableName, place_of, place_words
+from labelgap.data._frames import Part, TableName
 
 pandas = pytest.importorskip("pandas")
 
@@ -22,15 +22,15 @@ def test_lines_are_those_of_the_file(tmp_path, name):
     path.write_bytes(gzip.compress(text.encode()) if name.endswith("gz") else text.encode())
     table = TableName(str(path), [Part(path, 3)])
     # a cell holds a line break, and one line is empty
-    assert [place_of(table, row)["line"] for row in range(3)] == [2, 5, 6]
+    assert [table.place(row)["line"] for row in range(3)] == [2, 5, 6]
     shown = pandas.read_csv(path, sep="\t" if "tsv" in name else ",")
     assert shown["id"].tolist() == [1, 2, 3], "rows are counted as pandas reads them"
 
 
 def test_rows_of_other_files_and_of_frames(tmp_path):
     table = TableName("x.parquet", [Part(tmp_path / "x.parquet", 5)])
-    assert place_of(table, 2) == {"file": str(tmp_path / "x.parquet"), "row": 3}
-    assert place_of("frame", 2) == {"file": "frame", "row": 2}
+    assert table.place(2) == {"file": str(tmp_path / "x.parquet"), "row": 3}
+    assert TableName("frame").place(2) == {"file": "frame", "row": 2}
 
 
 def test_rows_of_a_folder_have_the_file_they_are_in(tmp_path):
@@ -47,8 +47,8 @@ def test_rows_of_a_folder_have_the_file_they_are_in(tmp_path):
 
 def test_the_file_is_said_once(tmp_path):
     table = TableName("x.parquet", [Part(tmp_path / "x.parquet", 5)])
-    assert place_words(table, 0, str(tmp_path / "x.parquet")) == "row 1"
-    assert place_words(table, 0) == f"{tmp_path / 'x.parquet'}, row 1"
+    assert table.words(0, str(tmp_path / "x.parquet")) == "row 1"
+    assert table.words(0) == f"{tmp_path / 'x.parquet'}, row 1"
 
 
 def test_the_error_survives_a_process():

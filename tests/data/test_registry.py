@@ -7,15 +7,15 @@ import re
 import pytest
 
 from labelgap.data import dataset_info, list_datasets
-from labelgap.data._assemble import READERS
+from labelgap.data._registry import READERS
 
 
 @pytest.mark.parametrize("name", list_datasets())
 def test_every_entry_is_complete(name):
     info = dataset_info(name)
-    n_rows, n_features, n_labels = info.shape
+    n_samples, n_features, n_labels = info.shape
     assert 0 < info.cardinality < n_labels
-    assert info.split is None or sum(info.split) == n_rows
+    assert info.split is None or sum(info.split) == n_samples
     assert info.layout in ("dense", "sparse")
     assert len(info.citation) > 40
     assert info.licence

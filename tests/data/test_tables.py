@@ -7,7 +7,7 @@ import pytest
 from scipy import sparse
 from sklearn.feature_extraction.text import TfidfVectorizer
 
-from labelgap.data import DataFormatError, read_table
+from labelgap.data import DataFormatError, read_label_table, read_table
 
 pandas = pytest.importorskip("pandas")
 
@@ -53,24 +53,24 @@ def test_label_columns(give):
 
 
 @pytest.mark.parametrize(
-    ("unstated", "zero"), [("irrelevant", 0), ("unknown", np.nan), ("ambiguous", 0)]
+    ("implicit", "zero"), [("negative", 0), ("unknown", np.nan), ("unlabeled", 0)]
 )
-def test_long_label_table(give, unstated, zero):
+def test_long_label_table(give, implicit, zero):
     features = FRAME[["id", "length"]]
     found = read_table(
-        give(features, "x"), label_table=give(PAIRS, "y"), item="id", unstated=unstated
+        give(features, "x"), label_table=give(PAIRS, "y"), item="id", implicit=implicit
     )
     expected = [[zero, 1], [zero, zero], [1, 1]]
     np.testing.assert_array_equal(found.Y.to_dense(), expected)
     assert list(found.label_names) == ["news", "sport"]
-    assert found.Y.ambiguous == (unstated == "ambiguous")
+    assert found.Y.unlabeled == (implicit == "unlabeled")
     assert list(found.feature_names) == ["length"]
 
 
 def test_values_in_a_long_table():
     pairs = PAIRS.assign(value=[0, 1, None])
     found = read_table(
-        FRAME[["id", "length"]], label_table=pairs, item="id", value="value", unstated="unknown"
+        FRAME[["id", "length"]], label_table=pairs, item="id", value="value", implicit="unknown"
     )
     gap = np.nan
     np.testing.assert_array_equal(found.Y.to_dense(), [[gap, 1], [gap, gap], [0, gap]])
@@ -88,14 +88,36 @@ def test_text_is_weighted_by_the_training_rows_alone(give):
     expected = alone.transform(["red car", "blue car", ""]).toarray()
     assert isinstance(found.X, sparse.csr_array)
     np.testing.assert_allclose(found.X.toarray()[:, 1:], expected)
-    assert list(found.feature_names) == ["length", "words:car", "words:red"]
+    assert list(found.feature_names) == ["length", "words: car", "words: red"]
     assert found.train.tolist() == [0]
     assert found.test.tolist() == [1, 2]
 
 
+def test_ids_and_texts_come_with_the_features(give):
+    found = read_table(
+        give(FRAME[["id", "words", "length", "sport"]], "x"),
+        label_columns=["sport"],
+        item="id",
+        text="words",
+        tfidf=False,
+    )
+    assert found.ids.tolist() == ["a", "b", "c"]
+    assert found.texts.tolist() == ["red car", "blue car", ""]
+    assert list(found.feature_names) == ["length"]
+    last = found.take(np.array([2]))
+    assert (last.ids.tolist(), last.texts.tolist(), last.X.tolist()) == (["c"], [""], [[3.0]])
+
+
+def test_labels_of_any_rows_from_a_long_table():
+    labels = read_label_table(PAIRS, ["c", "b", "a"], item="id")
+    assert labels.to_tag_sets() == [{"news", "sport"}, set(), {"sport"}]
+    with pytest.raises(DataFormatError, match="item 'c' is not a row of my rows"):
+        read_label_table(PAIRS, ["a", "b"], item="id", file="my rows")
+
+
 def test_text_only():
     found = read_table(FRAME[["words", "sport"]], label_columns=["sport"], text="words")
-    assert list(found.feature_names) == ["words:blue", "words:car", "words:red"]
+    assert list(found.feature_names) == ["words: blue", "words: car", "words: red"]
 
 
 @pytest.mark.parametrize(
@@ -126,7 +148,7 @@ def test_an_item_twice():
         ({}, "either label_columns or label_table"),
         ({"label_columns": ["sport"], "label_table": PAIRS}, "either"),
         ({"label_columns": ["sport"], "tfidf": {}}, "tfidf is given without text"),
-        ({"label_columns": ["sport"], "unstated": "unknown"}, "unstated='unknown'"),
+        ({"label_columns": ["sport"], "implicit": "unknown"}, "implicit='unknown'"),
         ({"label_table": PAIRS}, "item is missing"),
     ],
 )

@@ -7,16 +7,13 @@ from pathlib import Path
 
 import pytest
 
-import labelgap
-from contract.test_gaps import LEFT_OUT, MODELS_LOOKS, UNKNOWN, WARNED, ZERO
-from labelgap import baselines
+from labelgap.registry import list_estimators
+from labelgap_papers.registry import ESTIMATORS as PUBLISHED
 
 ROOT = Path(__file__).parents[2]
 sys.path.insert(0, str(ROOT / "docs" / "_ext"))
 
 from measured_rows import read_rows  # noqa: E402
-
-WORDS = {LEFT_OUT: "left out", ZERO: "completed", WARNED: "warns"}
 
 
 def assumptions():
@@ -27,28 +24,22 @@ def assumptions():
 
 
 def test_every_method_is_on_the_page():
-    estimators = {name for name in labelgap.__all__ if hasattr(getattr(labelgap, name), "fit")}
-    # a search over the settings of another one
-    assert set(assumptions()) == (estimators - {"RMFLCV"}) | set(baselines.__all__)
+    # searches over another estimator are no methods of their own
+    named = {record.name for record in list_estimators()} - {"RMFLCV", "StabilitySelection"}
+    published = {record.name for record in PUBLISHED}
+    assert set(assumptions()) == named - published
+    assert "```{published-table}" in (ROOT / "docs" / "which-method.md").read_text("utf-8")
 
 
-@pytest.mark.parametrize("name", sorted(UNKNOWN))
-def test_the_page_says_what_the_contract_checks(name):
-    unknown, ambiguous, _ = assumptions()[name]
-    assert unknown == WORDS[UNKNOWN[name]]
-    assert ambiguous == ("models looks" if name in MODELS_LOOKS else "a zero")
+def test_the_table_of_published_methods_has_all_of_them():
+    pytest.importorskip("sphinx", reason="pip install 'labelgap[docs]'")
+    from registry_tables import PublishedTable
+
+    rows = {row[0]: row[1:] for row in PublishedTable.rows(None)}
+    assert set(rows) == {record.name for record in PUBLISHED}
 
 
-def test_the_summary_is_that_of_its_rows(monkeypatch):
-    monkeypatch.syspath_prepend(str(ROOT / "benchmarks"))
-    import which_method_summary as summary
-
-    expected = summary.summaries(summary.read("which_method"), summary.read("baselines_table"))
-    assert read_rows("which_method_summary") == expected, "which_method_summary.py"
-
-
-def test_methods_that_were_given_up_have_no_scores(monkeypatch):
-    monkeypatch.syspath_prepend(str(ROOT / "benchmarks"))
+def test_methods_that_were_given_up_have_no_scores():
     from which_method_summary import given
 
     scores = {"average_precision": 0.5, "macro_auc": 0.6, "macro_f1": 0.7, "hamming_loss": 0.2}
@@ -126,18 +117,3 @@ def test_what_the_page_says_of_views():
     rows = measured("views", "views and labels")
     assert rows["means, Maxide"]["places"] == [2, 1]
     assert rows["IMVWL"]["places"][0] == 1
-
-
-class Endless:
-    def fit(self, X, y):
-        while True:
-            pass
-
-
-def test_a_fit_over_its_limit_is_given_up(monkeypatch):
-    monkeypatch.syspath_prepend(str(ROOT / "benchmarks"))
-    from cpu_limit import OverLimitError, fit_seconds
-
-    with pytest.raises(OverLimitError, match=r"over 0\.05 s"):
-        fit_seconds(Endless(), None, None, 0.05)
-    assert fit_seconds(labelgap.LabelPrior(), [[0.0], [1.0]], [[0, 1], [1, 0]], 60.0) >= 0

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import sys
-import warnings
 
 import numpy as np
 import pytest
@@ -13,21 +12,15 @@ from sklearn.impute import SimpleImputer
 from sklearn.linear_model import LogisticRegression
 from sklearn.naive_bayes import GaussianNB
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import (
-    MaxAbsScaler,
-    Normalizer,
-    PolynomialFeatures,
-    StandardScaler,
-)
+from sklearn.preprocessing import MaxAbsScaler, Normalizer, PolynomialFeatures, StandardScaler
 from sklearn.svm import LinearSVC
 
 import labelgap
 from contract.registry import CASES
+from export.exporting import check_export, example, run_graph
 from labelgap import BMLPL, RMFL, RMFLCV, BinaryRelevance, KNeighborsLabels, Labels, Mend
+from labelgap.baselines import LabelPrior
 from labelgap.export import NotLinearError, linear_form, to_onnx
-from labelgap.yardsticks import LabelPrior
-
-runtime = pytest.importorskip("onnxruntime", reason="pip install 'labelgap[test]'")
 
 # every estimator under contract is either linear, in all settings listed there, or in this table
 NOT_LINEAR = {
@@ -39,10 +32,6 @@ NOT_LINEAR = {
     "MLLCS": "EM( OnlineEM(",
     "RMFL": "kernel='linear'",
     "RMFLCV": "all",
-    "ML2": "kernel='linear'",
-    "MLkNN": "all",
-    "BCS": "all",
-    "ClassifierChains": "all",
     "IMVWL": "all",
     # probabilities of the toys are no sigmoid of their scores
     "GradientDescent": "all",
@@ -50,30 +39,12 @@ NOT_LINEAR = {
 }
 
 
-def _is_linear(estimator) -> bool:
-    exception = NOT_LINEAR.get(type(estimator).__name__)
-    if exception is None:
-        return True
-    written = " ".join(str(estimator).split())
-    return exception != "all" and any(one in written for one in exception.split(" "))
-
-
 @pytest.fixture(scope="module")
 def data():
-    rng = np.random.default_rng(0)
-    X = rng.standard_normal((60, 6))
-    Y = (X @ rng.standard_normal((6, 4)) + rng.standard_normal((60, 4)) > 0.5).astype(float)
-    Y[rng.random(Y.shape) < 0.15] = np.nan
-    return X, Y, 3 * rng.standard_normal((40, 6))
+    return example()
 
 
-def _run(made, X, dtype=np.float64) -> dict[str, np.ndarray]:
-    session = runtime.InferenceSession(made.SerializeToString())
-    names = [one.name for one in session.get_outputs()]
-    return dict(zip(names, session.run(None, {"features": X.astype(dtype)}), strict=True))
-
-
-# a hedged prediction is the mean of two sigmoids, unless nothing was mended
+# an ensemble's prediction is the mean of two sigmoids, unless nothing was imputed
 DECIDED_BY_DATA = (Mend,)
 
 
@@ -82,20 +53,8 @@ DECIDED_BY_DATA = (Mend,)
     [case for case in CASES if not isinstance(case.estimator, DECIDED_BY_DATA)],
     ids=lambda case: case.name,
 )
-def test_linear_estimators_are_exported_and_others_refused(case, data):
-    X, Y, new = data
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        model = clone(case.estimator).fit(X, Y)
-    if not _is_linear(model):
-        with pytest.raises(NotLinearError, match=type(model).__name__):
-            to_onnx(model)
-        return
-    given = _run(to_onnx(model), new)
-    np.testing.assert_allclose(given["scores"], model.decision_function(new), rtol=1e-9, atol=1e-9)
-    assert ("probabilities" in given) == hasattr(model, "predict_proba")
-    if "probabilities" in given:
-        np.testing.assert_allclose(given["probabilities"], model.predict_proba(new), atol=1e-9)
+def test_linear_estimators_are_exported_and_others_refused(case):
+    check_export(case.estimator, NOT_LINEAR)
 
 
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
@@ -108,7 +67,7 @@ def test_pipelines(data, dtype):
         SimpleImputer(), StandardScaler(), MaxAbsScaler(), Normalizer(), BinaryRelevance()
     ).fit(X, Y)
     made = to_onnx(pipeline, dtype=dtype)
-    given = _run(made, new, dtype)["probabilities"]
+    given = run_graph(made, new, dtype)["probabilities"]
     assert given.dtype == dtype
     np.testing.assert_allclose(given, pipeline.predict_proba(new), atol=1e-5)
 
@@ -117,15 +76,15 @@ def test_a_row_of_zeros_keeps_its_length(data):
     X, Y, _ = data
     pipeline = make_pipeline(Normalizer(), BinaryRelevance()).fit(X, Y)
     rows = np.vstack([np.zeros(6), np.ones(6)])
-    given = _run(to_onnx(pipeline), rows)["probabilities"]
+    given = run_graph(to_onnx(pipeline), rows)["probabilities"]
     np.testing.assert_allclose(given, pipeline.predict_proba(rows), atol=1e-9)
 
 
 def test_mend_is_linear_without_hedging(data):
     X, Y, new = data
-    labels = Labels.from_dense(np.nan_to_num(Y), zeros="ambiguous")
-    model = Mend(recorded=0.8, hedge=False, random_state=0).fit(X, labels)
-    given = _run(to_onnx(model), new)["probabilities"]
+    labels = Labels.from_dense(np.nan_to_num(Y), zeros="unlabeled")
+    model = Mend(label_frequency=0.8, ensemble=False, random_state=0).fit(X, labels)
+    given = run_graph(to_onnx(model), new)["probabilities"]
     np.testing.assert_allclose(given, model.predict_proba(new), atol=1e-9)
 
 
@@ -135,7 +94,7 @@ def test_search_and_thresholds_of_rmfl(data):
     search = RMFLCV(base, lambda_1=(0.1,), lambda_2=(0.1,), lambda_4=(1.0,), ridge_v=(1.0,), cv=2)
     search.fit(X, Y)
     assert search.best_estimator_.thresholds_.any()
-    given = _run(to_onnx(search), new)["probabilities"]
+    given = run_graph(to_onnx(search), new)["probabilities"]
     np.testing.assert_allclose(given, search.predict_proba(new), atol=1e-9)
 
 

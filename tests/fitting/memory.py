@@ -8,32 +8,32 @@ import numpy as np
 
 from labelgap.fitting import BlockFolder, Monitor, open_rows, run_em, write_blocks
 from labelgap.labels import Labels
-from labelgap.models.bmlpl._model import Params, TopicModel
+from labelgap.models.bmlpl._bmlpl_em import BMLPLParams, TopicModel
 
 N_LABELS, N_TOPICS = 20, 5
 
 
-def generated_rows(n_rows: int, part_rows: int, n_features: int):
+def generated_rows(n_samples: int, part_rows: int, n_features: int):
     rng = np.random.default_rng(0)
-    for _ in range(0, n_rows, part_rows):
+    for _ in range(0, n_samples, part_rows):
         X = rng.normal(size=(part_rows, n_features))
         Y = rng.random((part_rows, N_LABELS)) < 0.1
         yield X, Labels.from_dense(Y.astype(float))
 
 
 def fit_generated(
-    folder: str, *, n_rows: int, block_rows: int, n_features: int, max_iter: int
-) -> Params:
+    folder: str, *, n_samples: int, block_rows: int, n_features: int, max_iter: int
+) -> BMLPLParams:
     """Write the rows to a folder and fit them from there."""
     from fitting.topic_problem import prepare
 
-    rows = generated_rows(n_rows, block_rows, n_features)
+    rows = generated_rows(n_samples, block_rows, n_features)
     source: BlockFolder = write_blocks(folder, rows, block_rows=block_rows)
     rng = np.random.default_rng(1)
     topics = rng.random((N_LABELS, N_TOPICS))
     weights = np.zeros((n_features + 1, N_TOPICS))
     tau, r = np.ones(n_features + 1), np.full(N_TOPICS, 0.5)
-    params = Params(topics / topics.sum(axis=0), weights, r, tau, None)
+    params = BMLPLParams(topics / topics.sum(axis=0), weights, r, tau, None)
     opened = open_rows(source, prepare(False), scratch=Path(folder) / "local")
     return run_em(TopicModel(), opened, params, Monitor(max_iter, 0.0))[0]
 

@@ -30,7 +30,7 @@ from labelgap.fitting import (
     row_source,
     write_blocks,
 )
-from labelgap.models.bmlpl._model import Local
+from labelgap.models.bmlpl._bmlpl_em import BMLPLLocal
 
 distributed = pytest.importorskip("distributed")
 da = pytest.importorskip("dask.array")
@@ -121,12 +121,12 @@ def test_history_on_the_scheduler_is_bounded(client):
 
 def test_checkpoints_move_between_cluster_and_memory(client, tmp_path):
     expected, _ = in_memory(max_iter=8)
-    saved = Checkpoint(tmp_path / "saved", local_type=Local, every=1)
+    saved = Checkpoint(tmp_path / "saved", local_type=BMLPLLocal, every=1)
     fit(DaskRows(client, blocks()), max_iter=3, checkpoint=saved)
     resumed, trace = in_memory(max_iter=8, checkpoint=saved)
     assert trace.n_iter == 8
     assert close(resumed, expected)
-    saved = Checkpoint(tmp_path / "other", local_type=Local, every=1)
+    saved = Checkpoint(tmp_path / "other", local_type=BMLPLLocal, every=1)
     in_memory(max_iter=3, checkpoint=saved)
     resumed, _ = fit(DaskRows(client, blocks()), max_iter=8, checkpoint=saved)
     assert close(resumed, expected)

@@ -5,7 +5,7 @@ import pytest
 from scipy import signal
 from scipy.special import ndtri
 
-from labelgap.fitting._diagnostics import (
+from labelgap.fitting._chains import (
     bulk_ess,
     diagnose,
     mean_ess,

@@ -54,14 +54,14 @@ def test_blocks_do_not_depend_on_how_the_rows_came(tmp_path):
     again = write_blocks(tmp_path / "again", whole, block_rows=BLOCK_ROWS)
     assert from_parts.fingerprint == whole.fingerprint == again.fingerprint
     assert len(whole) == 5
-    assert (whole.n_rows, whole.n_features, whole.n_labels) == (*X.shape, labels.n_labels)
+    assert (whole.n_samples, whole.n_features, whole.n_labels) == (*X.shape, labels.n_labels)
 
 
 @pytest.mark.parametrize("dense", [False, True])
-@pytest.mark.parametrize("unstated", ["irrelevant", "unknown", "ambiguous"])
-def test_rows_come_back_as_they_went(tmp_path, dense, unstated):
+@pytest.mark.parametrize("implicit", ["negative", "unknown", "unlabeled"])
+def test_rows_come_back_as_they_went(tmp_path, dense, implicit):
     X, labels = problem(dense=dense, gaps=True)
-    labels = labels.with_unstated(unstated).with_unseen([2])
+    labels = labels.with_implicit(implicit).with_unseen([2])
     folder = write_blocks(tmp_path / "rows", (X, labels), block_rows=BLOCK_ROWS)
     features, parts = zip(*(folder[index] for index in range(len(folder))), strict=True)
     assert Labels.concatenate(parts).with_names(folder.names).equals(labels)
@@ -147,8 +147,8 @@ class State(NamedTuple):
 def test_store_keeps_the_last_state_and_cleans_up(tmp_path):
     store = DiskStore(tmp_path)
     assert store.get(0) is None
-    store.put(0, State(np.arange(3.0), np.ones((2, 2))))
-    store.put(0, State(np.arange(4.0), None))
+    store[0] = State(np.arange(3.0), np.ones((2, 2)))
+    store[0] = State(np.arange(4.0), None)
     kept = store.get(0)
     assert isinstance(kept, State)
     assert np.array_equal(kept.counts, np.arange(4.0))
@@ -163,9 +163,9 @@ def test_store_keeps_the_last_state_and_cleans_up(tmp_path):
 
 def test_failed_put_keeps_the_state_before(tmp_path):
     store = DiskStore(tmp_path)
-    store.put(0, State(np.arange(3.0), None))
+    store[0] = State(np.arange(3.0), None)
     with pytest.raises(ValueError, match="pickle"):
-        store.put(0, State(np.ones(2), np.array([object()])))
+        store[0] = State(np.ones(2), np.array([object()]))
     assert np.array_equal(store.get(0).counts, np.arange(3.0))
 
 
@@ -203,7 +203,7 @@ PEAK = """
 import sys
 import numpy as np
 from fitting.memory import fit_generated, peak_bytes
-fit_generated(sys.argv[1], n_rows=int(sys.argv[2]), block_rows=2000, n_features=100, max_iter=2)
+fit_generated(sys.argv[1], n_samples=int(sys.argv[2]), block_rows=2000, n_features=100, max_iter=2)
 sys.stdout.write(str(peak_bytes()))
 """
 
@@ -212,10 +212,10 @@ sys.stdout.write(str(peak_bytes()))
 def test_memory_is_flat_while_rows_grow_tenfold(tmp_path):
     tests = Path(__file__).parents[1]
     peaks = []
-    for n_rows in (6_000, 60_000):
+    for n_samples in (6_000, 60_000):
         run = subprocess.run(
-            [sys.executable, "-c", PEAK, str(tmp_path / str(n_rows)), str(n_rows)],
-            env={**os.environ, "PYTHONPATH": str(tests)},
+            [sys.executable, "-c", PEAK, str(tmp_path / str(n_samples)), str(n_samples)],
+            env={**os.environ, "PYTHONPATH": os.pathsep.join([str(tests), *sys.path])},
             capture_output=True,
             text=True,
             check=True,

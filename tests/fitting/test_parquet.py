@@ -108,12 +108,12 @@ def test_only_row_groups_with_lines_of_the_block_are_read(tmp_path, data, monkey
     assert 0 < len(read) < n_groups
 
 
-def test_values_and_unstated_pairs(tmp_path, data):
+def test_values_and_implicit_pairs(tmp_path, data):
     X, _ = data
     features = write_features(tmp_path / "X.parquet", X)
     lines = {"row": [0, 0, 3], "label": ["b", "a", "a"], "value": [True, False, None]}
     pq.write_table(pa.table(lines), tmp_path / "Y.parquet")
-    long = LongLabels(tmp_path / "Y.parquet", value="value", unstated="unknown", names=list("cab"))
+    long = LongLabels(tmp_path / "Y.parquet", value="value", implicit="unknown", names=list("cab"))
     found = all_labels(ParquetRows(features, long)).to_dense()
     assert found[0, 1:].tolist() == [0, 1]
     assert np.isnan(found).sum() == found.size - 2
@@ -133,7 +133,7 @@ def test_row_groups_are_joined(tmp_path, data):
     features, y = pickle.loads(pickle.dumps(source.reader(1)))()
     assert np.array_equal(features, X[30:60, :3].astype(np.float32))
     assert y.with_names(labels.names).equals(labels[30:60])
-    assert (source.n_features, source.n_labels, source.n_rows) == (3, N_LABELS, N_ROWS)
+    assert (source.n_features, source.n_labels, source.n_samples) == (3, N_LABELS, N_ROWS)
 
 
 @pytest.mark.parametrize(

@@ -76,7 +76,7 @@ def test_number_of_blocks_changes_rounding_only(gaps):
 def test_array_rows_are_the_rows(tmp_path):
     X, labels = problem(gaps=True)
     source = ArrayRows(X, labels, block_rows=BLOCK_ROWS)
-    assert source.n_rows == N_ROWS
+    assert source.n_samples == N_ROWS
     assert source.names.tolist() == labels.names.tolist()
     part, y = source[4]
     assert np.array_equal(part.toarray(), X[64:].toarray())

@@ -7,6 +7,7 @@ from scipy.special import expit
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import roc_auc_score
 
+from labelgap.cooccurrence import cooccurrence_matrix
 from labelgap.generators import (
     GENERATORS,
     make_low_rank,
@@ -16,7 +17,6 @@ from labelgap.generators import (
     make_views,
 )
 from labelgap.labels import State
-from labelgap.protocols import cooccurrence
 from labelgap.views import present
 
 
@@ -25,7 +25,7 @@ def test_gaps_hide_the_full_labels_and_nothing_else(name):
     made = GENERATORS[name](random_state=0)
     assert made.hidden.restore().equals(made.full)
     assert not made.full.has_gaps
-    assert made.X.shape[0] == made.labels.n_rows == made.full.n_rows
+    assert made.X.shape[0] == made.labels.n_samples == made.full.n_samples
 
 
 @pytest.mark.parametrize("name", sorted(GENERATORS))
@@ -44,7 +44,7 @@ def test_low_rank_probabilities_are_those_of_the_parameters():
     logits = made.X @ p["W"] @ p["B"].T
     assert np.linalg.matrix_rank(logits) == 3
     np.testing.assert_allclose(expit(logits + p["intercept"]), p["probabilities"])
-    # calibration: among entries with probability about q, a share of about q is relevant
+    # calibration: among entries with probability about q, a fraction of about q is relevant
     y, q = made.full.to_dense().ravel(), p["probabilities"].ravel()
     bins = np.digitize(q, np.linspace(0.1, 0.9, 9))
     for b in range(10):
@@ -59,11 +59,11 @@ def test_density_is_met(density):
     np.testing.assert_allclose(made.full.n_positives(axis=0) / 5000, expected, atol=0.03)
 
 
-def test_low_rank_hides_the_asked_share():
-    made = make_low_rank(600, n_labels=50, share_hidden=0.3, random_state=0)
+def test_low_rank_hides_the_asked_fraction():
+    made = make_low_rank(600, n_labels=50, fraction_hidden=0.3, random_state=0)
     assert made.hidden.n_hidden / 30_000 == pytest.approx(0.3, abs=0.01)
-    assert make_low_rank(share_hidden=0.0, random_state=0).labels.equals(
-        make_low_rank(share_hidden=0.0, random_state=0).full
+    assert make_low_rank(fraction_hidden=0.0, random_state=0).labels.equals(
+        make_low_rank(fraction_hidden=0.0, random_state=0).full
     )
 
 
@@ -81,14 +81,19 @@ def test_only_relevant_features_predict():
 
 def test_positive_only_follows_its_rates():
     made = make_positive_only(
-        4000, n_labels=6, density=0.4, row_rates=(0.5, 1.0), label_rates=(0.2, 0.9), random_state=0
+        4000,
+        n_labels=6,
+        density=0.4,
+        row_rates=(0.5, 1.0),
+        label_frequency=(0.2, 0.9),
+        random_state=0,
     )
-    assert made.labels.unstated is State.AMBIGUOUS
+    assert made.labels.implicit is State.UNLABELED
     assert made.hidden.traceless
     assert made.row_rates.shape == (4000,)
     assert 0.5 <= made.row_rates.min() < made.row_rates.max() <= 1.0
     seen = made.labels.n_positives(axis=0) / made.full.n_positives(axis=0)
-    np.testing.assert_allclose(seen, made.row_rates.mean() * made.label_rates, atol=0.05)
+    np.testing.assert_allclose(seen, made.row_rates.mean() * made.label_frequency, atol=0.05)
     lucky = made.row_rates > 0.75
     by_row = made.labels.n_positives(axis=1), made.full.n_positives(axis=1)
     rates = [by_row[0][part].sum() / by_row[1][part].sum() for part in (lucky, ~lucky)]
@@ -97,8 +102,8 @@ def test_positive_only_follows_its_rates():
 
 def test_positive_only_takes_given_rates():
     rates = np.array([0.0, 1.0, 0.5])
-    made = make_positive_only(n_labels=3, label_rates=rates, random_state=0)
-    np.testing.assert_array_equal(made.label_rates, rates)
+    made = make_positive_only(n_labels=3, label_frequency=rates, random_state=0)
+    np.testing.assert_array_equal(made.label_frequency, rates)
     n_seen, n_all = made.labels.n_positives(axis=0), made.full.n_positives(axis=0)
     assert n_seen[0] == 0
     assert n_seen[1] == n_all[1]
@@ -131,7 +136,7 @@ def test_topics_calibrate_labels_per_row(r):
 
 
 def test_topics_hide_positives():
-    made = make_topics(share_hidden=0.25, random_state=0)
+    made = make_topics(fraction_hidden=0.25, random_state=0)
     assert made.hidden.n_hidden == int(0.25 * made.full.n_positives())
 
 
@@ -142,14 +147,14 @@ def test_topics_reach_extreme_sizes():
     assert made.full.n_positives() == pytest.approx(2_000_000, rel=0.1)
 
 
-def test_views_share_one_subspace():
-    made = make_views(200, {"a": 8, "b": 12}, noise=0.0, share_views=0.4, random_state=0)
+def test_views_fraction_one_subspace():
+    made = make_views(200, {"a": 8, "b": 12}, noise=0.0, fraction_views=0.4, random_state=0)
     complete = made.hidden_views.restore()
     p = made.parameters
     np.testing.assert_allclose(complete, p["V"] @ p["A"].T)
     assert (complete >= 0).all()
-    assert list(made.groups) == ["a", "b"]
-    there = present(made.X, made.groups)
+    assert list(made.views) == ["a", "b"]
+    there = present(made.X, made.views)
     np.testing.assert_array_equal((~there).sum(axis=0), [80, 80])
     assert there.any(axis=1).all()
     assert made.labels.n_observed() == pytest.approx(1000, abs=30)
@@ -160,7 +165,7 @@ def test_unseen_labels_are_tied_to_the_counts():
     p = made.parameters
     np.testing.assert_allclose(p["B"], p["beta"] @ p["Psi"].T)
     assert made.labels.unseen.sum() == 20
-    expected = cooccurrence(made.full, made.hidden.seen)
+    expected = cooccurrence_matrix(made.full, made.hidden.seen)
     np.testing.assert_array_equal(made.cooccurrence.toarray(), expected.toarray())
 
 
@@ -180,15 +185,19 @@ def test_unseen_counts_from_the_model():
 @pytest.mark.parametrize(
     ("make", "arguments", "message"),
     [
-        (make_low_rank, {"n_rows": 0}, "n_rows=0 must be an integer of at least 1"),
+        (make_low_rank, {"n_samples": 0}, "n_samples=0 must be an integer of at least 1"),
         (make_low_rank, {"n_factors": 2.5}, "n_factors=2.5 must be an integer"),
         (make_low_rank, {"n_features": 4, "n_relevant": 5}, "n_relevant=5 must be at most 4"),
         (make_low_rank, {"density": 1.0}, "density=1.0 must lie strictly between"),
         (make_low_rank, {"density": [0.1, 0.2]}, r"density has shape \(2,\)"),
         (make_low_rank, {"noise": -1.0}, "noise=-1.0 must be a finite number at least 0"),
         (make_low_rank, {"signal": 0}, "signal=0 must be a finite number greater than 0"),
-        (make_low_rank, {"share_hidden": 2}, "share_hidden=2 must be a fraction"),
-        (make_positive_only, {"label_rates": (0.9, 0.1)}, r"label_rates=\(0.9, 0.1\): a range"),
+        (make_low_rank, {"fraction_hidden": 2}, "fraction_hidden=2 must be a fraction"),
+        (
+            make_positive_only,
+            {"label_frequency": (0.9, 0.1)},
+            r"label_frequency=\(0.9, 0.1\): a range",
+        ),
         (make_positive_only, {"row_rates": [0.5]}, r"row_rates has shape \(1,\)"),
         (make_positive_only, {"row_rates": 1.5}, "row_rates must hold probabilities"),
         (make_topics, {"eta": 0.0}, "eta=0.0 must be a finite number greater than 0"),
@@ -196,9 +205,9 @@ def test_unseen_counts_from_the_model():
         (make_views, {"view_widths": ()}, "view_widths is empty"),
         (make_views, {"view_widths": (3, 0)}, r"view_widths\['view1'\]=0"),
         (make_unseen, {"counts": "wikipedia"}, "counts='wikipedia': use 'rows' or 'model'"),
-        (make_views, {"share_views": -1}, "share_views=-1 must be a fraction"),
-        (make_topics, {"share_hidden": 1.1}, "share_hidden=1.1 must be a fraction"),
-        (make_unseen, {"share_unseen": True}, "share_unseen=True must be a fraction"),
+        (make_views, {"fraction_views": -1}, "fraction_views=-1 must be a fraction"),
+        (make_topics, {"fraction_hidden": 1.1}, "fraction_hidden=1.1 must be a fraction"),
+        (make_unseen, {"fraction_unseen": True}, "fraction_unseen=True must be a fraction"),
         (make_unseen, {"r": 2.0}, "set counts='model'"),
     ],
 )

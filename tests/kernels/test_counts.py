@@ -6,14 +6,19 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
 
-from labelgap.kernels.counts import expected_counts, log_expm1, prepare_positives, truncated_ratio
+from labelgap.kernels.latent_counts import (
+    expected_counts,
+    log_expm1,
+    prepare_positives,
+    truncated_ratio,
+)
 from reference import topic_kernels as slow
 
 
-def problem(n_rows, n_labels, n_topics, density=0.4, seed=0, dtype=np.float64):
+def problem(n_samples, n_labels, n_topics, density=0.4, seed=0, dtype=np.float64):
     rng = np.random.default_rng(seed)
-    positives = rng.random((n_rows, n_labels)) < density
-    U = rng.gamma(0.5, size=(n_rows, n_topics)).astype(dtype)
+    positives = rng.random((n_samples, n_labels)) < density
+    U = rng.gamma(0.5, size=(n_samples, n_topics)).astype(dtype)
     V = rng.dirichlet(np.ones(n_labels), n_topics).T.astype(dtype).copy()
     return positives, U, V
 

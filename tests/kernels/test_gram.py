@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from labelgap.kernels.gram import weighted_gram
-from labelgap.kernels.products import prepare_features
+from labelgap.kernels.products import prepare_features, weighted_gram
 from reference import topic_kernels as slow
 
 

@@ -9,15 +9,15 @@ from scipy.optimize import minimize
 from sklearn.linear_model import LogisticRegression
 
 from labelgap.kernels.array_namespace import to_numpy
-from labelgap.kernels.logistic import Targets, fit_logistic, logistic_objective
+from labelgap.kernels.logistic import LogisticTargets, fit_logistic, logistic_objective
 from labelgap.kernels.products import prepare_features
 
 
 def problem(rng, n=80, d=6, k=5):
     X = rng.normal(size=(n, d))
-    chances = rng.random((n, k))
+    probabilities = rng.random((n, k))
     weights = rng.random((n, k)) * (rng.random((n, k)) < 0.7)
-    return X, Targets(chances, weights)
+    return X, LogisticTargets(probabilities, weights)
 
 
 @pytest.fixture
@@ -27,7 +27,7 @@ def rng():
 
 def one_by_one(X, targets, C, own=None):
     """The slow way: a general minimiser for every label."""
-    n_labels = targets.chances.shape[1]
+    n_labels = targets.probabilities.shape[1]
     found = np.zeros((X.shape[1] + 1, n_labels))
     for j in range(n_labels):
         free = np.ones(X.shape[1] + 1, dtype=bool)
@@ -38,7 +38,7 @@ def one_by_one(X, targets, C, own=None):
             w = np.zeros(free.size)
             w[free] = some
             z = X @ w[:-1] + w[-1]
-            losses = np.logaddexp(0, z) - targets.chances[:, j] * z
+            losses = np.logaddexp(0, z) - targets.probabilities[:, j] * z
             return 0.5 * w[:-1] @ w[:-1] + C * targets.weights[:, j] @ losses
 
         found[free, j] = minimize(objective, np.zeros(free.sum()), tol=1e-12).x
@@ -65,7 +65,7 @@ def test_a_label_does_not_use_its_own_feature(rng):
 def test_known_labels_are_scikit_learns(rng):
     X = rng.normal(size=(120, 4))
     Y = (X @ rng.normal(size=(4, 3)) + rng.logistic(size=(120, 3)) > 0.5).astype(float)
-    W, _ = fit_logistic(prepare_features(X), Targets(Y, np.ones_like(Y)), 3.0, tol=1e-9)
+    W, _ = fit_logistic(prepare_features(X), LogisticTargets(Y, np.ones_like(Y)), 3.0, tol=1e-9)
     for j in range(3):
         model = LogisticRegression(C=3.0, tol=1e-10, max_iter=1000).fit(X, Y[:, j])
         np.testing.assert_allclose(W[:-1, j], model.coef_[0], atol=1e-6)
@@ -77,7 +77,8 @@ def test_every_label_has_its_own_penalty(rng):
     C = np.array([0.1, 1.0, 10.0])
     W, _ = fit_logistic(prepare_features(X), targets, C, tol=1e-9)
     for j in range(3):
-        alone, _ = fit_logistic(prepare_features(X), targets.take(np.array([j])), C[j], tol=1e-9)
+        one = LogisticTargets(targets.probabilities[:, [j]], targets.weights[:, [j]])
+        alone, _ = fit_logistic(prepare_features(X), one, C[j], tol=1e-9)
         np.testing.assert_allclose(W[:, [j]], alone, atol=1e-8)
 
 
@@ -95,7 +96,7 @@ def test_more_steps_never_raise_the_objective(rng, most):
 def test_separable_labels_stay_finite(rng):
     X = np.vstack([np.eye(3), -np.eye(3)])
     Y = np.repeat([[1.0], [0.0]], 3, axis=0)
-    W, _ = fit_logistic(prepare_features(X), Targets(Y, np.ones_like(Y)), 1e6)
+    W, _ = fit_logistic(prepare_features(X), LogisticTargets(Y, np.ones_like(Y)), 1e6)
     assert np.isfinite(W).all()
     assert ((X @ W[:-1] + W[-1] > 0) == (Y == 1)).all()
 
@@ -105,6 +106,8 @@ def test_another_library(rng):
     X, targets = problem(rng)
     own = np.array([2, -1, 0, 5, -1])
     expected, _ = fit_logistic(prepare_features(X), targets._replace(own=own), 0.5)
-    there = Targets(torch.asarray(targets.chances), torch.asarray(targets.weights), own)
+    there = LogisticTargets(
+        torch.asarray(targets.probabilities), torch.asarray(targets.weights), own
+    )
     W, _ = fit_logistic(prepare_features(torch.asarray(X)), there, 0.5)
     np.testing.assert_allclose(to_numpy(W), expected, atol=1e-9)

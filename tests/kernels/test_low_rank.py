@@ -8,10 +8,10 @@ import pytest
 from labelgap.kernels.low_rank import low_rank_path, nuclear_norm, shrink_singular_values
 
 
-def problem(seed=0, n=40, d=6, c=5, share=0.6):
+def problem(seed=0, n=40, d=6, c=5, fraction=0.6):
     rng = np.random.default_rng(seed)
     A, Y = rng.normal(size=(n, d)), rng.normal(size=(n, c))
-    mask = rng.random((n, c)) < share
+    mask = rng.random((n, c)) < fraction
 
     def product(Z):
         return A.T @ (mask * (A @ Z))
@@ -74,7 +74,7 @@ def test_values_are_those_of_the_objective_and_never_increase():
 
 def test_the_plain_method_may_go_up_and_the_restarted_one_wins():
     """Otherwise ``restart`` would be no option."""
-    product, linear, _, _ = problem(4, n=12, d=8, share=0.5)
+    product, linear, _, _ = problem(4, n=12, d=8, fraction=0.5)
     plain, restarted = (run(product, linear, 0.01, 400, restart=r) for r in (False, True))
     assert (np.diff([point.value for point in plain]) > 1e-12).any()
     assert restarted[-1].value <= plain[-1].value + 1e-9

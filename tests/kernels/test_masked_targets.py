@@ -16,7 +16,7 @@ def problem(request, monkeypatch):
     mask = np.ones((n, c), dtype=bool) if request.param == "complete" else rng.random((n, c)) < 0.6
     mask[:, -1] = request.param == "complete"  # a column without an observed entry
     if request.param == "one block per row":
-        monkeypatch.setattr(kernels, "_BLOCK_CELLS", 1)
+        monkeypatch.setattr("labelgap.memory.working_bytes", lambda fraction: 8)
     ones = sparse.csr_array(Y * mask)
     target = kernels.MaskedTarget(ones, None if mask.all() else mask)
     V, F, offset = rng.normal(size=(n, k)), rng.normal(size=(k, c)), rng.normal(size=c)

@@ -9,7 +9,6 @@ from hypothesis import strategies as st
 from scipy import sparse
 from sklearn.neighbors import KNeighborsTransformer
 
-from labelgap.kernels import neighbors
 from labelgap.kernels.neighbors import given_graph, nearest_rows, reconstruction_weights
 from reference import neighbors as slow
 
@@ -30,9 +29,9 @@ def test_neighbours_are_the_nearest_other_rows(rng, form, shape):
     assert (graph.data == 1).all()
 
 
-@pytest.mark.parametrize(("n_rows", "n_found"), [(1, 0), (2, 1), (5, 4)])
-def test_no_more_neighbours_than_other_rows(rng, n_rows, n_found):
-    graph = nearest_rows(rng.normal(size=(n_rows, 3)), 10)
+@pytest.mark.parametrize(("n_samples", "n_found"), [(1, 0), (2, 1), (5, 4)])
+def test_no_more_neighbours_than_other_rows(rng, n_samples, n_found):
+    graph = nearest_rows(rng.normal(size=(n_samples, 3)), 10)
     assert (np.diff(graph.indptr) == n_found).all()
 
 
@@ -68,7 +67,7 @@ def test_small_blocks_give_the_same_weights(rng, monkeypatch):
     X = rng.normal(size=(30, 4))
     graph = nearest_rows(X, 5)
     whole = reconstruction_weights(X, graph)
-    monkeypatch.setattr(neighbors, "_BLOCK_CELLS", 50)
+    monkeypatch.setattr("labelgap.memory.working_bytes", lambda fraction: 8 * 50)
     np.testing.assert_allclose(reconstruction_weights(X, graph).toarray(), whole.toarray())
 
 
@@ -78,7 +77,7 @@ def test_rows_on_a_line_are_rebuilt():
     np.testing.assert_allclose(S @ X, X, atol=1e-6)
 
 
-def test_duplicates_share_the_weight():
+def test_duplicates_fraction_the_weight():
     X = np.ones((5, 3))
     S = reconstruction_weights(X, nearest_rows(X, 4)).toarray()
     np.testing.assert_allclose(S, (1 - np.eye(5)) / 4)

@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 from scipy import sparse
 from scipy.optimize import nnls
 
-from labelgap.kernels import nonnegative
-from labelgap.kernels.nonnegative import Terms, coordinate_sweeps
+from labelgap.kernels import coordinate_descent
+from labelgap.kernels.coordinate_descent import RowTerms, coordinate_sweeps
 from reference.nonnegative import coordinate_sweeps as slow_sweeps
 from reference.nonnegative import row_quadratic
 
@@ -35,20 +35,22 @@ def random_problem(seed, n, k, m, n_patterns=2):
 )
 def test_agrees_with_the_slow_twin(seed, n, k, m, n_sweeps):
     Z, linear, shared, pattern, weights, factors = random_problem(seed, n, k, m)
-    terms = Terms(weights, factors)
+    terms = RowTerms(weights, factors)
     found = coordinate_sweeps(Z, linear, shared, pattern, terms, n_sweeps=n_sweeps)
     matrices = row_quadratic(shared, pattern, weights, factors)
     expected = slow_sweeps(Z, linear, matrices, n_sweeps) if n else Z
     np.testing.assert_allclose(found, expected, rtol=1e-8, atol=1e-9)
 
 
-@pytest.mark.parametrize("kernel", [nonnegative._sweep_rows, nonnegative._sweep_matrices])
+@pytest.mark.parametrize(
+    "kernel", [coordinate_descent._sweep_rows, coordinate_descent._sweep_matrices]
+)
 def test_terms_apart_and_within_the_matrix(kernel, monkeypatch):
     """Few sweeps and many are two kernels for the same steps."""
-    monkeypatch.setattr(nonnegative, "_sweep_rows", kernel)
-    monkeypatch.setattr(nonnegative, "_sweep_matrices", kernel)
+    monkeypatch.setattr(coordinate_descent, "_sweep_rows", kernel)
+    monkeypatch.setattr(coordinate_descent, "_sweep_matrices", kernel)
     Z, linear, shared, pattern, weights, factors = random_problem(3, 12, 6, 5)
-    found = coordinate_sweeps(Z, linear, shared, pattern, Terms(weights, factors), n_sweeps=3)
+    found = coordinate_sweeps(Z, linear, shared, pattern, RowTerms(weights, factors), n_sweeps=3)
     matrices = row_quadratic(shared, pattern, weights, factors)
     np.testing.assert_allclose(found, slow_sweeps(Z, linear, matrices, 3), rtol=1e-9, atol=1e-10)
 
@@ -81,11 +83,11 @@ def test_terms_make_up_a_mask():
     mask = rng.random(Y.shape) < 0.6
     start, linear, nothing = np.ones((5, 4)), (mask * Y) @ F, 0.1 * np.eye(4)
     added = coordinate_sweeps(
-        start, linear, nothing[None], None, Terms(sparse.csr_array(1.0 * mask), F), n_sweeps=3
+        start, linear, nothing[None], None, RowTerms(sparse.csr_array(1.0 * mask), F), n_sweeps=3
     )
     shared = (nothing + F.T @ F)[None]
     taken = coordinate_sweeps(
-        start, linear, shared, None, Terms(sparse.csr_array(-1.0 * ~mask), F), n_sweeps=3
+        start, linear, shared, None, RowTerms(sparse.csr_array(-1.0 * ~mask), F), n_sweeps=3
     )
     np.testing.assert_allclose(added, taken, rtol=1e-9, atol=1e-12)
 
@@ -100,7 +102,7 @@ def test_no_sweep_increases_any_row(seed):
         return np.einsum("ni,nij,nj->n", Z, matrices, Z) - 2 * (linear * Z).sum(axis=1)
 
     for _ in range(5):
-        new = coordinate_sweeps(Z, linear, shared, pattern, Terms(weights, factors))
+        new = coordinate_sweeps(Z, linear, shared, pattern, RowTerms(weights, factors))
         assert (values(new) <= values(Z) + 1e-10).all()
         assert new.min() >= 0
         Z = new
@@ -115,7 +117,7 @@ def test_a_coordinate_without_curvature_stays():
 @pytest.mark.parametrize("n_sweeps", [1, 50])
 def test_a_term_that_takes_all_curvature_away(n_sweeps):
     shared = np.diag([1.0, 4.0, 1.0, 1.0])[None]
-    terms = Terms(sparse.csr_array([[-1.0]]), np.array([[0.0, 2.0, 0.0, 0.0]]))
+    terms = RowTerms(sparse.csr_array([[-1.0]]), np.array([[0.0, 2.0, 0.0, 0.0]]))
     start, linear = np.full((1, 4), 3.0), np.ones((1, 4))
     found = coordinate_sweeps(start, linear, shared, None, terms, n_sweeps=n_sweeps)
     np.testing.assert_array_equal(found, [[1.0, 3.0, 1.0, 1.0]])
@@ -160,7 +162,7 @@ def test_no_jump_moves_what_a_row_knows_nothing_of(seed):
     known[:, 3] = 0.0
     hidden[:, :3] *= 0.1
     shared = (known.T @ known + hidden.T @ hidden)[None]
-    terms = Terms(sparse.csr_array(-np.ones((5, 9))), hidden)
+    terms = RowTerms(sparse.csr_array(-np.ones((5, 9))), hidden)
     start, linear = 1 + rng.random((5, 4)), (rng.normal(size=(5, 12)) + 3) @ known
     found = coordinate_sweeps(start, linear, shared, None, terms, n_sweeps=400)
     np.testing.assert_array_equal(found[:, 3], start[:, 3])

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import minimize
 
-from labelgap.kernels.oblique import row_sweeps
+from labelgap.kernels.coordinate_descent import row_sweeps
 from reference import rmfl as slow
 
 

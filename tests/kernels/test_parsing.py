@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from labelgap.kernels import parsing, parsing_arff, parsing_pairs
+from labelgap.kernels import parsing, parsing_arff
 from reference.text_rows import arff_rows, pair_rows
 
 
@@ -130,9 +130,9 @@ pair_line = st.tuples(
 def test_pair_rows_agree_with_the_slow_twin(lines):
     text = "\n".join(lines)
     label_indptr, labels, indptr, features, values, _, pending, status, _, _ = (
-        parsing_pairs.parse_pair_rows(as_buffer(text), 0, False)
+        parsing.parse_pair_rows(as_buffer(text), 0, False)
     )
-    assert status == parsing_pairs.OK
+    assert status == parsing.OK
     for entry, first, last in pending:
         values[entry] = float(text[first:last])
     fast = [

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from scipy import sparse, stats
 
-from labelgap.kernels import sampling
-from labelgap.kernels.counts import expected_counts, prepare_positives
+from labelgap.kernels import latent_counts, polya_gamma
+from labelgap.kernels.latent_counts import expected_counts, prepare_positives
 from reference import sampling as slow
 
 # every statistical test below has a fixed seed; its threshold is what 1 seed in 1e5 would exceed
@@ -30,7 +30,7 @@ def chi_square_p(draws, pmf, first):
 
 @pytest.mark.parametrize("rate", [1e-3, 0.2, 0.9, 1.0, 3.0, 9.5, 10.5, 40.0])
 def test_positive_poisson_has_the_truncated_distribution(rate, rng):
-    draws = np.array([sampling.positive_poisson(rng, rate) for _ in range(20_000)])
+    draws = np.array([latent_counts.positive_poisson(rng, rate) for _ in range(20_000)])
     assert draws.min() >= 1
     pmf = slow.positive_poisson_pmf(rate, np.arange(1, 200))
     assert chi_square_p(draws, pmf, first=1) > SMALLEST_P
@@ -38,24 +38,24 @@ def test_positive_poisson_has_the_truncated_distribution(rate, rng):
 
 @pytest.mark.parametrize("rate", [0.0, 5e-324, 1e-300, 1e-12])
 def test_positive_poisson_is_one_at_tiny_rates(rate, rng):
-    assert {sampling.positive_poisson(rng, rate) for _ in range(1000)} == {1}
+    assert {latent_counts.positive_poisson(rng, rate) for _ in range(1000)} == {1}
 
 
 @pytest.mark.parametrize("rate", [1e4, 1e9, 1e15])
 def test_positive_poisson_at_huge_rates(rate, rng):
-    draws = np.array([float(sampling.positive_poisson(rng, rate)) for _ in range(20_000)])
+    draws = np.array([float(latent_counts.positive_poisson(rng, rate)) for _ in range(20_000)])
     scores = (draws - rate) / np.sqrt(rate)
     assert stats.kstest(scores, "norm").pvalue > SMALLEST_P
 
 
 @pytest.mark.parametrize("count", [0, 1, 3, 4, 5, 400])
-def test_share_out_is_multinomial(count, rng):
+def test_split_count_is_multinomial(count, rng):
     weights = np.array([0.5, 0.0, 2.0, 1.5])
-    steps, shares = np.cumsum(weights), np.empty(4, dtype=np.int64)
+    steps, fractions = np.cumsum(weights), np.empty(4, dtype=np.int64)
     draws = np.empty((20_000, 4), dtype=np.int64)
     for row in draws:
-        sampling.share_out(rng, count, steps, shares)
-        row[:] = shares
+        latent_counts.split_count(rng, count, steps, fractions)
+        row[:] = fractions
     assert (draws.sum(axis=1) == count).all()
     for k, probability in enumerate(weights / weights.sum()):
         pmf = stats.binom.pmf(np.arange(count + 1), count, probability)
@@ -65,12 +65,14 @@ def test_share_out_is_multinomial(count, rng):
     assert covariance == pytest.approx(exact, abs=0.05 * max(count, 0.01))
 
 
-def test_share_out_never_gives_to_a_part_without_weight(rng):
-    shares = np.empty(4, dtype=np.int64)
+def test_split_count_never_gives_to_a_part_without_weight(rng):
+    fractions = np.empty(4, dtype=np.int64)
     for count in (2, 50):
         for weights in ([0, 1, 0, 0], [0, 0, 0, 1], [1, 0, 0, 0]):
-            sampling.share_out(rng, count, np.cumsum(np.array(weights, dtype=float)), shares)
-            assert (shares == count * np.array(weights)).all()
+            latent_counts.split_count(
+                rng, count, np.cumsum(np.array(weights, dtype=float)), fractions
+            )
+            assert (fractions == count * np.array(weights)).all()
 
 
 @pytest.fixture
@@ -94,7 +96,7 @@ def standardised(draws, reference):
 def test_sampled_counts_agree_with_the_slow_twin_and_the_expectation(problem, rng):
     labels, U, V = problem
     positives = prepare_positives(sparse.csr_array(labels))
-    fast = [sampling.sample_counts(rng, positives, U, V) for _ in range(4000)]
+    fast = [latent_counts.sample_counts(rng, positives, U, V) for _ in range(4000)]
     twin = [slow.sample_counts(rng, labels, U, V) for _ in range(4000)]
     expected = expected_counts(positives, U, V)
     for field in ("by_row", "by_label"):
@@ -109,7 +111,7 @@ def test_sampled_counts_agree_with_the_slow_twin_and_the_expectation(problem, rn
 
 def test_sampled_counts_total_the_same_by_row_and_by_label(problem, rng):
     labels, U, V = problem
-    drawn = sampling.sample_counts(rng, prepare_positives(sparse.csr_array(labels)), U, V)
+    drawn = latent_counts.sample_counts(rng, prepare_positives(sparse.csr_array(labels)), U, V)
     assert np.array_equal(drawn.by_row.sum(axis=0), drawn.by_label.sum(axis=0))
     assert drawn.by_row.sum() >= labels.sum()
     assert not drawn.by_row[2].any()
@@ -120,7 +122,7 @@ def test_log_density_of_sampled_counts(rng):
     U, V = np.array([[3.0, 8.0]]), np.array([[0.7, 0.1], [0.3, 0.9]])
     positives = prepare_positives(sparse.csr_array(np.ones((1, 2), dtype=bool)))
     for _ in range(20):
-        drawn = sampling.sample_counts(rng, positives, U, V)
+        drawn = latent_counts.sample_counts(rng, positives, U, V)
         expected = slow.log_counts_density(drawn.by_label[None], V)
         assert drawn.log_density == pytest.approx(expected, rel=1e-12)
 
@@ -128,10 +130,10 @@ def test_log_density_of_sampled_counts(rng):
 def test_sampled_counts_without_rate_or_positives(rng):
     U, V = np.zeros((2, 3)), np.full((4, 3), 0.25)
     everywhere = prepare_positives(sparse.csr_array(np.ones((2, 4), dtype=bool)))
-    drawn = sampling.sample_counts(rng, everywhere, U, V)
+    drawn = latent_counts.sample_counts(rng, everywhere, U, V)
     assert drawn.by_label.sum() == 8
     nowhere = prepare_positives(sparse.csr_array((2, 4), dtype=bool))
-    assert not sampling.sample_counts(rng, nowhere, U + 1, V).by_label.any()
+    assert not latent_counts.sample_counts(rng, nowhere, U + 1, V).by_label.any()
 
 
 @pytest.mark.parametrize("listed_unknown", [True, False])
@@ -142,7 +144,7 @@ def test_unknown_counts_are_poisson_at_unknown_entries(problem, rng, listed_unkn
     listed = sparse.csr_array(unknown if listed_unknown else ~unknown)
     draws = np.array(
         [
-            sampling.sample_unknown_counts(rng, listed, listed_unknown, scale * U, V)
+            latent_counts.sample_unknown_counts(rng, listed, listed_unknown, scale * U, V)
             for _ in range(4000)
         ]
     )
@@ -155,8 +157,8 @@ def test_unknown_counts_do_not_need_sorted_columns(rng):
     V = np.array([[0.5], [0.3], [0.2]])
     listed = sparse.csr_array((np.ones(2), np.array([2, 0]), np.array([0, 2])), shape=(1, 3))
     assert not listed.has_sorted_indices
-    drawn = sampling.sample_unknown_counts(rng, listed, True, np.array([[2.9]]), V)
-    many = sampling.sample_unknown_counts(rng, listed, True, np.array([[500.0]]), V)
+    drawn = latent_counts.sample_unknown_counts(rng, listed, True, np.array([[2.9]]), V)
+    many = latent_counts.sample_unknown_counts(rng, listed, True, np.array([[500.0]]), V)
     assert drawn[1] == many[1] == 0
     assert (many[[0, 2]] > 0).all()
 
@@ -164,19 +166,19 @@ def test_unknown_counts_do_not_need_sorted_columns(rng):
 @pytest.mark.parametrize(("count", "r"), [(0, 1.0), (1, 0.2), (2, 0.3), (7, 0.3), (30, 4.0)])
 def test_table_counts_have_the_exact_distribution(count, r, rng):
     counts = np.full((1, 20_000), float(count))
-    draws = sampling.sample_tables(rng, counts, np.full(20_000, r)).astype(np.int64)
+    draws = latent_counts.sample_tables(rng, counts, np.full(20_000, r)).astype(np.int64)
     assert chi_square_p(draws, slow.table_count_pmf(count, r), first=0) > SMALLEST_P
 
 
 def test_tables_are_summed_over_rows(rng):
     counts = np.array([[0.0, 1.0], [1.0, 1.0], [0.0, 1.0]])
-    assert sampling.sample_tables(rng, counts, np.array([0.5, 2.0])).tolist() == [1.0, 3.0]
+    assert latent_counts.sample_tables(rng, counts, np.array([0.5, 2.0])).tolist() == [1.0, 3.0]
 
 
 @pytest.mark.parametrize("shape", [0.05, 0.3, 1.0, 1.3, 2.3, 5.0, 40.7])
 @pytest.mark.parametrize("psi", [0.0, -0.02, 0.3, -3.0, 9.0, -25.0, 39.9, -40.1, 1e3, 1e8])
 def test_polya_gamma_moments_and_laplace_transform(shape, psi, rng):
-    draws = sampling.sample_polya_gamma(rng, np.array(shape), np.full(40_000, psi))
+    draws = polya_gamma.sample_polya_gamma(rng, np.array(shape), np.full(40_000, psi))
     mean = shape * slow.polya_gamma_unit_mean(psi)
     for power in (0.3, 1.0, 3.0):
         t = power / mean
@@ -198,7 +200,7 @@ def test_polya_gamma_moments_and_laplace_transform(shape, psi, rng):
 )
 def test_parameters_without_a_polya_gamma_variable(shape, psi, place, rng):
     with pytest.raises(ValueError, match=place):
-        sampling.sample_polya_gamma(rng, np.array(shape), np.array(psi))
+        polya_gamma.sample_polya_gamma(rng, np.array(shape), np.array(psi))
 
 
 def test_unit_variance_is_the_derivative_of_the_mean():
@@ -208,16 +210,16 @@ def test_unit_variance_is_the_derivative_of_the_mean():
         slope = (slow.polya_gamma_unit_mean(z + step) - slow.polya_gamma_unit_mean(z - step)) / (
             2 * step
         )
-        assert sampling.unit_variance(z) == pytest.approx(-slope / z, rel=1e-3)
-        assert sampling.unit_variance(-z) == sampling.unit_variance(z)
-    assert sampling.unit_variance(0.05) == pytest.approx(
-        sampling.unit_variance(0.05 - 1e-12), rel=1e-9
+        assert polya_gamma.unit_variance(z) == pytest.approx(-slope / z, rel=1e-3)
+        assert polya_gamma.unit_variance(-z) == polya_gamma.unit_variance(z)
+    assert polya_gamma.unit_variance(0.05) == pytest.approx(
+        polya_gamma.unit_variance(0.05 - 1e-12), rel=1e-9
     )
 
 
 def test_kernels_draw_from_the_generator_alone():
     draws = [
-        sampling.sample_polya_gamma(np.random.default_rng(3), np.ones(5), np.ones(5))
+        polya_gamma.sample_polya_gamma(np.random.default_rng(3), np.ones(5), np.ones(5))
         for _ in range(2)
     ]
     assert np.array_equal(*draws)

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 from threadpoolctl import threadpool_info
 
-from labelgap.kernels.threads import (
+from labelgap.kernels.products import (
     block_edges,
     dense_times,
     dense_transposed_times,

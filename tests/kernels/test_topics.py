@@ -89,9 +89,11 @@ def test_rates_agree_with_the_definition(shape, dtype, equal):
 
 @settings(max_examples=40, deadline=None)
 @given(st.floats(-600, 700), st.floats(1e-12, 1))
-def test_small_and_large_rates_keep_their_digits(psi, share):
-    found = kernel.surprise_rates(np.array([[psi, -800.0]]), np.array([[share, 0.5]]), np.ones(2))
-    expected = np.logaddexp(0, np.log(share) + min(psi, 80.0))
+def test_small_and_large_rates_keep_their_digits(psi, fraction):
+    found = kernel.surprise_rates(
+        np.array([[psi, -800.0]]), np.array([[fraction, 0.5]]), np.ones(2)
+    )
+    expected = np.logaddexp(0, np.log(fraction) + min(psi, 80.0))
     assert found[0, 0] == pytest.approx(expected, rel=1e-6, abs=1e-300)
 
 
@@ -112,22 +114,22 @@ def test_scalars_are_the_logistic_function_and_its_integral(x):
 THREADS = """
 import numba, numpy as np
 from scipy import sparse
-from labelgap.kernels import counts, gram, products, topics
+from labelgap.kernels import latent_counts, products, topics
 rng = np.random.default_rng(0)
 X = sparse.random_array((300, 40), density=0.2, rng=rng, format="csr")
 Y = sparse.csr_array(rng.random((300, 60)) < 0.1)
 U, V = rng.gamma(0.5, size=(300, 17)), rng.dirichlet(np.ones(60), 17).T.copy()
 psi, r = rng.normal(size=(300, 17)), np.full(17, 0.4)
-features, positives = products.prepare_features(X), counts.prepare_positives(Y)
+features, positives = products.prepare_features(X), latent_counts.prepare_positives(Y)
 def everything():
-    found = counts.expected_counts(positives, U, V)
+    found = latent_counts.expected_counts(positives, U, V)
     u, term, residual, omega = (np.empty_like(psi), np.empty(300), *np.empty((2, 300, 17)))
     topics.topic_weights(psi, np.zeros_like(psi), found.by_row, r, u, term)
     topics.regression_terms(psi, np.zeros_like(psi), found.by_row, r, np.empty((0, 0)), residual,
                             omega)
     parts = [found.by_row, found.by_label, u, term, residual, omega,
              products.times(features, rng_W), products.transposed_times(features, U),
-             products.squared_transposed_times(features, U), gram.weighted_gram(features, omega),
+             products.squared_transposed_times(features, U), products.weighted_gram(features, omega),
              topics.surprise_rates(psi, V, r), topics.surprise_rates(psi, V, r + U[0])]
     return [part.tobytes() for part in parts] + [found.log_expm1_rate]
 rng_W = rng.normal(size=(40, 17))

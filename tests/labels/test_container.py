@@ -21,9 +21,9 @@ Y = Labels.from_dense([[1, 0, 1], [0, 1, 0]], names=["a", "b", "c"])
         ({"entries": [[1, 5]]}, r"entries\[0, 1\] = 5 is not a State code; .*from_dense"),
         ({"entries": [[1.5, 0]]}, r"entries\[0, 0\] = 1.5 is not a State code"),
         ({"entries": [1, 2]}, r"entries must be a sparse matrix of State codes"),
-        ({"entries": [[1, 0]], "unstated": "relevant"}, "unstated='relevant': use 'irrelevant'"),
-        ({"entries": [[1, 0]], "unstated": State.RELEVANT}, "unstated=<State.RELEVANT"),
-        ({"entries": [[1, 0]], "unstated": "nothing"}, "unstated='nothing'"),
+        ({"entries": [[1, 0]], "implicit": "relevant"}, "implicit='relevant': use 'negative'"),
+        ({"entries": [[1, 0]], "implicit": State.RELEVANT}, "implicit=<State.RELEVANT"),
+        ({"entries": [[1, 0]], "implicit": "nothing"}, "implicit='nothing'"),
         ({"entries": [[1, 0]], "names": ["a"]}, "names has 1 entries for 2 labels: give one"),
         (
             {"entries": [[1, 0]], "names": ["a", "a"]},
@@ -56,7 +56,7 @@ def test_a_string_is_no_list_of_names():
 @pytest.mark.parametrize("zeros", ["unknown", "no", State.RELEVANT, State.UNKNOWN])
 def test_meaning_of_zeros(zeros):
     for make in (Y.with_zeros, lambda zeros: Labels.from_dense([[1, 0]], zeros=zeros)):
-        with pytest.raises(ValueError, match=r"use 'irrelevant' .* or 'ambiguous'"):
+        with pytest.raises(ValueError, match=r"use 'negative' .* or 'unlabeled'"):
             make(zeros)
 
 
@@ -170,7 +170,7 @@ EMPTY_COLUMN = np.array([[1, np.nan], [0, np.nan]])
         lambda: Labels.from_sparse(
             sparse.csr_array([[1, 0], [0, 0]]), observed=~np.isnan(EMPTY_COLUMN)
         ),
-        lambda: Labels.from_long(["x"], ["a"], names=["a", "b"], unstated="unknown"),
+        lambda: Labels.from_long(["x"], ["a"], names=["a", "b"], implicit="unknown"),
         lambda: as_labels(EMPTY_COLUMN),
     ],
     ids=["dense", "signed", "sparse", "long", "as_labels"],
@@ -226,12 +226,12 @@ def test_as_labels_returns_labels_unchanged():
 )
 def test_as_labels_reads(y):
     np.testing.assert_array_equal(as_labels(y).states(), Y.states())
-    assert as_labels(y, zeros="ambiguous").ambiguous
+    assert as_labels(y, zeros="unlabeled").unlabeled
 
 
 def test_as_labels_checks_the_rows():
     with pytest.raises(ValueError, match="X has 3 rows, y has 2; give one row of labels per row"):
-        as_labels(Y, n_rows=3)
+        as_labels(Y, n_samples=3)
     with pytest.raises(ValueError, match="requires y"):
         as_labels(None)
     with pytest.raises(ValueError, match="y is ragged"):
@@ -245,7 +245,7 @@ def test_complete_labels_are_an_array_of_zeros_and_ones():
     array = np.asarray(Y)
     assert array.dtype == np.int8
     np.testing.assert_array_equal(array, [[1, 0, 1], [0, 1, 0]])
-    assert np.asarray(Y.with_zeros("ambiguous")).sum() == 3
+    assert np.asarray(Y.with_zeros("unlabeled")).sum() == 3
     assert np.array(Y, dtype=bool).dtype == bool
     with pytest.raises(ValueError, match="always a copy"):
         np.asarray(Y, copy=False)

@@ -45,13 +45,13 @@ def test_complete_arrays(dtype):
     labels = Labels.from_dense(np.array([[1, 0], [0, 1]], dtype=dtype))
     assert_says(labels, np.array([[1, 2], [2, 1]]))
     assert not labels.has_gaps
-    assert labels.unstated is State.IRRELEVANT
+    assert labels.implicit is State.NEGATIVE
 
 
-def test_ambiguous_zeros():
-    labels = Labels.from_dense(GAPS, zeros="ambiguous")
+def test_unlabeled_zeros():
+    labels = Labels.from_dense(GAPS, zeros="unlabeled")
     assert_says(labels, np.where(CODES == 2, 4, CODES))
-    assert labels.unstated is State.AMBIGUOUS
+    assert labels.implicit is State.UNLABELED
 
 
 def test_a_number_may_mean_unknown():
@@ -65,15 +65,15 @@ def test_the_number_for_unknown_must_be_free(unknown):
 
 
 def test_the_more_frequent_of_zero_and_unknown_is_not_stored():
-    assert Labels.from_dense([[np.nan, np.nan, 1, 0, np.nan]] * 2 + [[1] * 5]).unstated is (
-        State.IRRELEVANT
+    assert Labels.from_dense([[np.nan, np.nan, 1, 0, np.nan]] * 2 + [[1] * 5]).implicit is (
+        State.NEGATIVE
     )
     mostly = Labels.from_dense([[np.nan, np.nan, 1, 0], [0, 1, np.nan, np.nan], [np.nan] * 4])
-    assert mostly.unstated is State.UNKNOWN
+    assert mostly.implicit is State.UNKNOWN
     assert mostly.entries.nnz == 4
 
 
-@given(label_cases(states=(State.RELEVANT, State.IRRELEVANT, State.UNKNOWN), with_unseen=False))
+@given(label_cases(states=(State.RELEVANT, State.NEGATIVE, State.UNKNOWN), with_unseen=False))
 @pytest.mark.filterwarnings("ignore::labelgap.LabelWarning")
 def test_dense_round_trips(case):
     codes, labels = case
@@ -180,16 +180,16 @@ def test_dense_export_refuses_values_the_type_cannot_hold():
     for dtype, unknown in [(np.int8, np.nan), (bool, -1), (np.uint8, -1), (np.int8, 0.5)]:
         with pytest.raises(ValueError, match=r"unknown=.* cannot be stored as"):
             labels.to_dense(unknown=unknown, dtype=dtype)
-    complete = labels.with_entries(*np.nonzero(MASK), State.IRRELEVANT)
+    complete = labels.with_entries(*np.nonzero(MASK), State.NEGATIVE)
     assert complete.to_dense(dtype=bool).sum() == 4
 
 
 @pytest.mark.parametrize("method", ["to_signed", "to_masked", "to_frame"])
-def test_exports_without_a_word_for_ambiguous_refuse_it(method):
-    labels = Labels.from_dense(GAPS, zeros="ambiguous")
-    with pytest.raises(ValueError, match=rf"{method} would lose .* with_zeros\('irrelevant'\)"):
+def test_exports_without_a_word_for_unlabeled_refuse_it(method):
+    labels = Labels.from_dense(GAPS, zeros="unlabeled")
+    with pytest.raises(ValueError, match=rf"{method} would lose .* with_zeros\('negative'\)"):
         getattr(labels, method)()
-    getattr(labels.with_zeros("irrelevant"), method)()
+    getattr(labels.with_zeros("negative"), method)()
 
 
 @given(st.integers(0, 2**31))

@@ -36,14 +36,14 @@ def small_memory():
     assert peak < LIMIT
 
 
-@pytest.mark.parametrize("zeros", ["irrelevant", "ambiguous"])
+@pytest.mark.parametrize("zeros", ["negative", "unlabeled"])
 def test_building_and_asking(positives, zeros):
     labels = Labels.from_sparse(positives, zeros=zeros)
     assert labels.n_positives() == positives.nnz
-    assert labels.n_observed(ambiguous=True) == N_ROWS * N_LABELS
-    assert labels.n_observed() == (positives.nnz if zeros == "ambiguous" else N_ROWS * N_LABELS)
+    assert labels.n_observed(unlabeled=True) == N_ROWS * N_LABELS
+    assert labels.n_observed() == (positives.nnz if zeros == "unlabeled" else N_ROWS * N_LABELS)
     np.testing.assert_array_equal(labels.n_positives(axis=1), np.diff(positives.indptr))
-    assert labels.n_observed(axis=0, ambiguous=True).min() == N_ROWS
+    assert labels.n_observed(axis=0, unlabeled=True).min() == N_ROWS
     assert f"{positives.nnz} relevant" in repr(labels)
     assert (labels.positives() != positives.astype(bool)).nnz == 0
     assert labels.compact() is labels
@@ -51,7 +51,7 @@ def test_building_and_asking(positives, zeros):
 
 
 def test_slicing_and_columns(positives):
-    labels = Labels.from_sparse(positives, zeros="ambiguous")
+    labels = Labels.from_sparse(positives, zeros="unlabeled")
     rows = np.random.default_rng(1).permutation(N_ROWS)[: N_ROWS // 2]
     part = labels[rows]
     assert part.n_positives() == np.diff(positives.indptr)[rows].sum()
@@ -69,7 +69,7 @@ def test_hiding_and_comparing(positives):
     assert "3 unknown" in repr(hidden)
     assert hidden.where(State.UNKNOWN).nnz == 3
     assert not hidden.equals(labels)
-    assert not labels.equals(labels.with_zeros("ambiguous"))
+    assert not labels.equals(labels.with_zeros("unlabeled"))
     mostly_unknown = Labels(positives, "unknown")
     assert not labels.equals(mostly_unknown)
     assert pickle.loads(pickle.dumps(hidden)).equals(hidden)
@@ -83,7 +83,7 @@ def test_a_sparse_mask(positives):
     observed = (looked.tocsr() + positives.astype(bool)).astype(bool)
     with pytest.warns(UserWarning, match="has no observed entry"):
         labels = Labels.from_sparse(positives, observed=observed)
-    assert labels.unstated is State.UNKNOWN
+    assert labels.implicit is State.UNKNOWN
     assert labels.n_observed() == observed.nnz
     kept_positives, kept_observed = labels.to_sparse()
     assert kept_positives.nnz == positives.nnz
@@ -94,9 +94,9 @@ def test_a_sparse_mask(positives):
 @pytest.mark.parametrize(
     "ask",
     [
-        lambda labels: labels.where(State.IRRELEVANT),
+        lambda labels: labels.where(State.NEGATIVE),
         lambda labels: labels.observed(),
-        lambda labels: labels.with_unstated("unknown"),
+        lambda labels: labels.with_implicit("unknown"),
         lambda labels: labels.with_unseen(np.arange(N_LABELS // 2)).where(State.UNKNOWN),
         lambda labels: labels.hide([0], [0]).to_sparse(),
         lambda labels: labels.to_signed(as_sparse=True),
@@ -104,7 +104,7 @@ def test_a_sparse_mask(positives):
             [labels.with_unseen([]), Labels(labels.entries, "unknown")]
         ),
     ],
-    ids=["where", "observed", "with_unstated", "unseen", "to_sparse", "to_signed", "concatenate"],
+    ids=["where", "observed", "with_implicit", "unseen", "to_sparse", "to_signed", "concatenate"],
 )
 def test_answers_that_are_too_large_are_refused(positives, ask):
     labels = Labels.from_sparse(positives)
@@ -119,7 +119,7 @@ def test_unseen_columns_cost_what_they_are(positives):
     assert set(np.unique(unknown.indices)) == {7, 8}
     few_seen = Labels.from_sparse(positives).with_unseen(np.arange(3, N_LABELS))
     assert few_seen.observed().nnz == 3 * N_ROWS
-    assert few_seen.with_unstated("unknown").entries.nnz == 3 * N_ROWS
+    assert few_seen.with_implicit("unknown").entries.nnz == 3 * N_ROWS
 
 
 def test_a_refusal_to_become_dense(positives):
@@ -129,7 +129,7 @@ def test_a_refusal_to_become_dense(positives):
 
 
 def test_splitting_without_becoming_dense(positives):
-    labels = Labels.from_sparse(positives, zeros="ambiguous")
+    labels = Labels.from_sparse(positives, zeros="unlabeled")
     train, test = train_test_split(labels, test_size=0.1, random_state=0)
     assert train.n_positives() + test.n_positives() == positives.nnz
     splitter = check_cv(5, labels, classifier=True)

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from labelgap import Labels, State
 from reference.label_states import (
-    UNSTATED,
+    IMPLICIT,
     DenseStates,
     assert_canonical,
     assert_says,
@@ -26,16 +26,16 @@ from reference.label_states import (
 def test_states_and_shape(case):
     codes, labels = case
     assert_says(labels, codes)
-    assert (len(labels), labels.n_rows, labels.n_labels) == (len(codes), *codes.shape)
+    assert (len(labels), labels.n_samples, labels.n_labels) == (len(codes), *codes.shape)
     assert labels.ndim == 2
 
 
 @given(label_cases(), st.booleans(), st.sampled_from([None, 0, 1]))
-def test_counts(case, ambiguous, axis):
+def test_counts(case, unlabeled, axis):
     codes, labels = case
     model = DenseStates(codes)
-    observed = labels.n_observed(axis=axis, ambiguous=ambiguous)
-    np.testing.assert_array_equal(observed, model.n_observed(axis, ambiguous))
+    observed = labels.n_observed(axis=axis, unlabeled=unlabeled)
+    np.testing.assert_array_equal(observed, model.n_observed(axis, unlabeled))
     np.testing.assert_array_equal(labels.n_positives(axis=axis), model.n_positives(axis))
 
 
@@ -49,20 +49,20 @@ def test_where(case, states):
 
 
 @given(label_cases(), st.booleans())
-def test_positives_and_observed(case, ambiguous):
+def test_positives_and_observed(case, unlabeled):
     codes, labels = case
     model = DenseStates(codes)
     np.testing.assert_array_equal(labels.positives().toarray(), model.where(State.RELEVANT))
-    observed = labels.observed(ambiguous=ambiguous)
-    np.testing.assert_array_equal(observed.toarray(), model.observed(ambiguous))
+    observed = labels.observed(unlabeled=unlabeled)
+    np.testing.assert_array_equal(observed.toarray(), model.observed(unlabeled))
 
 
 @given(label_cases(), st.booleans())
-def test_column(case, ambiguous):
+def test_column(case, unlabeled):
     codes, labels = case
     for j in range(-labels.n_labels, labels.n_labels):
-        rows, values = labels.column(j, ambiguous=ambiguous)
-        expected_rows, expected = DenseStates(codes).column(j, ambiguous)
+        rows, values = labels.column(j, unlabeled=unlabeled)
+        expected_rows, expected = DenseStates(codes).column(j, unlabeled)
         np.testing.assert_array_equal(rows, expected_rows)
         np.testing.assert_array_equal(values, expected)
 
@@ -70,24 +70,24 @@ def test_column(case, ambiguous):
 @given(label_cases())
 def test_flags(case):
     codes, labels = case
-    assert labels.ambiguous == (codes == State.AMBIGUOUS).any()
+    assert labels.unlabeled == (codes == State.UNLABELED).any()
     assert labels.has_unknown == (codes == State.UNKNOWN).any()
-    assert labels.has_gaps == np.isin(codes, (State.UNKNOWN, State.AMBIGUOUS)).any()
+    assert labels.has_gaps == np.isin(codes, (State.UNKNOWN, State.UNLABELED)).any()
 
 
 @given(label_cases(), st.sampled_from([np.float64, np.float32]))
 def test_dense_export(case, dtype):
     codes, labels = case
-    dense = labels.to_dense(unknown=np.nan, ambiguous=0.5, dtype=dtype)
+    dense = labels.to_dense(unknown=np.nan, unlabeled=0.5, dtype=dtype)
     assert dense.dtype == dtype
     np.testing.assert_array_equal(dense, DenseStates(codes).dense(np.nan, 0.5))
 
 
-@given(label_cases(), st.sampled_from(UNSTATED))
-def test_other_storage_says_the_same(case, unstated):
+@given(label_cases(), st.sampled_from(IMPLICIT))
+def test_other_storage_says_the_same(case, implicit):
     codes, labels = case
-    other = labels.with_unstated(unstated)
-    assert other.unstated is unstated
+    other = labels.with_implicit(implicit)
+    assert other.implicit is implicit
     assert_says(other, codes)
     assert labels.equals(other)
     assert other.equals(labels)
@@ -98,7 +98,7 @@ def test_compact_stores_least(case):
     codes, labels = case
     compact = labels.compact()
     assert_says(compact, codes)
-    assert compact.entries.nnz == min(labels.with_unstated(u).entries.nnz for u in UNSTATED)
+    assert compact.entries.nnz == min(labels.with_implicit(u).entries.nnz for u in IMPLICIT)
 
 
 @given(label_cases(), st.data())
@@ -110,7 +110,7 @@ def test_equals_sees_every_change(case, data):
     i, j = free[data.draw(st.integers(0, len(free) - 1))]
     changed = codes.copy()
     changed[i, j] = data.draw(st.sampled_from([s for s in State if s != codes[i, j]]))
-    other = store(changed, data.draw(st.sampled_from(UNSTATED)), labels.unseen, labels.names)
+    other = store(changed, data.draw(st.sampled_from(IMPLICIT)), labels.unseen, labels.names)
     assert not labels.equals(other)
     assert not other.equals(labels)
 
@@ -131,9 +131,9 @@ ROW_KEYS = st.one_of(
 )
 
 
-@given(st.data(), st.sampled_from(UNSTATED), ROW_KEYS, st.sampled_from([list, np.array]))
-def test_rows(data, unstated, key, container):
-    codes, labels = _six_by_five(data, unstated)
+@given(st.data(), st.sampled_from(IMPLICIT), ROW_KEYS, st.sampled_from([list, np.array]))
+def test_rows(data, implicit, key, container):
+    codes, labels = _six_by_five(data, implicit)
     expected = codes[_positions(key, 6)]
     key = container(key) if isinstance(key, list) else key
     assert_says(labels[key], expected)
@@ -150,9 +150,9 @@ COLUMN_KEYS = st.one_of(
 )
 
 
-@given(st.data(), st.sampled_from(UNSTATED), ROW_KEYS, COLUMN_KEYS)
-def test_rows_and_columns(data, unstated, rows, columns):
-    codes, labels = _six_by_five(data, unstated)
+@given(st.data(), st.sampled_from(IMPLICIT), ROW_KEYS, COLUMN_KEYS)
+def test_rows_and_columns(data, implicit, rows, columns):
+    codes, labels = _six_by_five(data, implicit)
     at = _positions(columns, 5)
     part = labels[rows, np.array(columns) if isinstance(columns, list) else columns]
     assert_says(part, codes[_positions(rows, 6)][:, at])
@@ -160,12 +160,12 @@ def test_rows_and_columns(data, unstated, rows, columns):
     np.testing.assert_array_equal(part.unseen, labels.unseen[at])
 
 
-def _six_by_five(data, unstated):
+def _six_by_five(data, implicit):
     rng = np.random.default_rng(data.draw(st.integers(0, 2**16)))
     codes = rng.integers(1, 5, size=(6, 5)).astype(np.int8)
     unseen = rng.random(5) < 0.2
     codes[:, unseen] = State.UNKNOWN
-    return codes, store(codes, unstated, unseen, list("abcde"))
+    return codes, store(codes, implicit, unseen, list("abcde"))
 
 
 def _positions(key, size):
@@ -179,7 +179,7 @@ def test_concatenate_undoes_slicing(case, n_parts, data):
     codes, labels = case
     bounds = np.linspace(0, len(codes), n_parts + 1).astype(int)
     parts = [
-        labels[start:stop].with_unstated(data.draw(st.sampled_from(UNSTATED)))
+        labels[start:stop].with_implicit(data.draw(st.sampled_from(IMPLICIT)))
         for start, stop in itertools.pairwise(bounds)
     ]
     whole = Labels.concatenate(parts)
@@ -206,11 +206,11 @@ def test_with_entries(case, data):
     assert_says(labels, codes)
 
 
-@given(label_cases(), st.sampled_from(["irrelevant", "ambiguous"]))
+@given(label_cases(), st.sampled_from(["negative", "unlabeled"]))
 def test_with_zeros(case, zeros):
     codes, labels = case
     state = State[zeros.upper()]
-    expected = np.where(np.isin(codes, (State.IRRELEVANT, State.AMBIGUOUS)), state, codes)
+    expected = np.where(np.isin(codes, (State.NEGATIVE, State.UNLABELED)), state, codes)
     assert_says(labels.with_zeros(zeros), expected.astype(np.int8))
 
 
@@ -234,7 +234,7 @@ def test_pickle_and_copy(case):
     for other in (pickle.loads(pickle.dumps(labels)), copy.deepcopy(labels), copy.copy(labels)):
         assert other.equals(labels)
         assert_says(other, codes)
-        assert other.unstated is labels.unstated
+        assert other.implicit is labels.implicit
 
 
 @given(label_cases(max_rows=5))
@@ -254,7 +254,7 @@ def test_repr_counts_what_is_there(case):
     assert f"{(codes == State.RELEVANT).sum()} relevant" in text
     n_unknown = (codes == State.UNKNOWN).sum()
     assert (f", {n_unknown} unknown" in text) == (n_unknown > 0)
-    assert ("zeros ambiguous" in text) == (codes == State.AMBIGUOUS).any()
+    assert ("zeros unlabeled" in text) == (codes == State.UNLABELED).any()
 
 
 def test_a_label_matrix_owns_its_arrays():
@@ -286,7 +286,7 @@ def test_degenerate_shapes(shape):
     assert labels.n_observed() == 0
     assert labels.n_observed(axis=0).shape == shape[1:]
     assert labels.n_observed(axis=1).shape == shape[:1]
-    assert labels.with_unstated("unknown").equals(labels)
+    assert labels.with_implicit("unknown").equals(labels)
     assert labels.observed().shape == shape
     assert labels.to_tag_sets() == [set()] * shape[0]
     assert "0 relevant" in repr(labels)

@@ -37,22 +37,22 @@ N_ROWS, N_LABELS = 60, 5
 def _labels(storage: str, n_labels: int = N_LABELS) -> Labels:
     rng = np.random.default_rng(0)
     codes = rng.integers(1, 4, size=(N_ROWS, n_labels)).astype(np.int8)
-    codes[:5] = State.IRRELEVANT
+    codes[:5] = State.NEGATIVE
     names = [f"label {j}" for j in range(n_labels)]
     if storage == "sparse mask":
         observed = sparse.csr_array(codes != State.UNKNOWN)
         positives = sparse.csr_matrix(codes == State.RELEVANT)
         return Labels.from_sparse(positives, observed=observed, names=names)
     if storage == "complete":
-        codes[codes == State.UNKNOWN] = State.IRRELEVANT
-    if storage == "ambiguous":
-        codes[codes == State.IRRELEVANT] = State.AMBIGUOUS
+        codes[codes == State.UNKNOWN] = State.NEGATIVE
+    if storage == "unlabeled":
+        codes[codes == State.NEGATIVE] = State.UNLABELED
     if storage == "positives and unknown":
-        codes[codes == State.IRRELEVANT] = State.UNKNOWN
+        codes[codes == State.NEGATIVE] = State.UNKNOWN
     return Labels(sparse.csr_array(codes), "unknown", names=names)
 
 
-STORAGES = ["sparse mask", "complete", "ambiguous", "positives and unknown"]
+STORAGES = ["sparse mask", "complete", "unlabeled", "positives and unknown"]
 
 
 @pytest.fixture(params=STORAGES)
@@ -116,7 +116,7 @@ def test_in_a_pipeline(X, labels):
 
 
 def test_multiple_scorers_and_scorers_of_predictions(X, labels):
-    def observed_share(y_true, y_pred) -> float:
+    def observed_fraction(y_true, y_pred) -> float:
         assert isinstance(y_true, Labels)
         assert y_true.shape == y_pred.shape
         return y_true.n_observed() / y_pred.size
@@ -126,10 +126,10 @@ def test_multiple_scorers_and_scorers_of_predictions(X, labels):
         X,
         labels,
         cv=3,
-        scoring={"states": score, "share": make_scorer(observed_share)},
+        scoring={"states": score, "fraction": make_scorer(observed_fraction)},
         error_score="raise",
     )
-    assert (result["test_share"] <= 1).all()
+    assert (result["test_fraction"] <= 1).all()
 
 
 def test_parallel_workers(X):
@@ -179,7 +179,7 @@ def test_unknown_entries_make_an_unknown_target(case):
     _, labels = case
     if labels.has_unknown:
         assert type_of_target(labels) == "unknown"
-    elif labels.n_labels > 1 and labels.n_rows:
+    elif labels.n_labels > 1 and labels.n_samples:
         assert type_of_target(labels) == "multilabel-indicator"
 
 

@@ -27,8 +27,8 @@ def test_unstored_is_zero_never_unknown(container, layout, dtype):
     assert not labels.has_gaps
 
 
-def test_ambiguous_zeros():
-    labels = Labels.from_sparse(sparse.csr_array(ONES), zeros="ambiguous")
+def test_unlabeled_zeros():
+    labels = Labels.from_sparse(sparse.csr_array(ONES), zeros="unlabeled")
     assert_says(labels, np.where(ONES == 1, 1, 4))
 
 
@@ -68,10 +68,10 @@ def test_duplicates_add_up_as_in_scipy():
     ],
     ids=lambda m: type(m).__name__,
 )
-@pytest.mark.parametrize("zeros", ["irrelevant", "ambiguous"])
+@pytest.mark.parametrize("zeros", ["negative", "unlabeled"])
 def test_observed_masks(mask, zeros):
     labels = Labels.from_sparse(sparse.csr_matrix(ONES), observed=mask, zeros=zeros)
-    assert_says(labels, CODES if zeros == "irrelevant" else np.where(CODES == 2, 4, CODES))
+    assert_says(labels, CODES if zeros == "negative" else np.where(CODES == 2, 4, CODES))
 
 
 def test_stored_false_in_the_mask_is_unobserved():
@@ -81,18 +81,18 @@ def test_stored_false_in_the_mask_is_unobserved():
     assert_says(labels, np.array([[1, 3]]))
 
 
-@pytest.mark.parametrize(("share", "unstated"), [(0.1, State.UNKNOWN), (0.9, State.IRRELEVANT)])
-def test_the_mask_is_stored_on_its_smaller_side(share, unstated, rng):
-    seen = rng.random((60, 50)) < share
+@pytest.mark.parametrize(("fraction", "implicit"), [(0.1, State.UNKNOWN), (0.9, State.NEGATIVE)])
+def test_the_mask_is_stored_on_its_smaller_side(fraction, implicit, rng):
+    seen = rng.random((60, 50)) < fraction
     ones = seen & (rng.random(seen.shape) < 0.05)
     labels = Labels.from_sparse(sparse.csr_array(ones), observed=seen)
-    assert labels.unstated is unstated
+    assert labels.implicit is implicit
     assert labels.entries.nnz <= min(seen.sum(), (~seen).sum() + ones.sum())
     assert_says(labels, np.where(seen, np.where(ones, 1, 2), 3))
 
 
 @given(
-    label_cases(states=(State.RELEVANT, State.IRRELEVANT, State.UNKNOWN), with_unseen=False),
+    label_cases(states=(State.RELEVANT, State.NEGATIVE, State.UNKNOWN), with_unseen=False),
     st.sampled_from(FORMATS),
     st.booleans(),
 )
@@ -109,19 +109,19 @@ def test_round_trip(case, layout, dense_mask):
     assert other.equals(labels)
 
 
-@given(label_cases(states=(State.RELEVANT, State.AMBIGUOUS, State.UNKNOWN), with_unseen=False))
+@given(label_cases(states=(State.RELEVANT, State.UNLABELED, State.UNKNOWN), with_unseen=False))
 @pytest.mark.filterwarnings("ignore::labelgap.LabelWarning")
 def test_round_trip_of_positive_only_labels(case):
     _, labels = case
     positives, observed = labels.to_sparse()
-    other = Labels.from_sparse(positives, observed=observed, names=labels.names, zeros="ambiguous")
+    other = Labels.from_sparse(positives, observed=observed, names=labels.names, zeros="unlabeled")
     assert other.equals(labels)
 
 
 def test_mixed_zeros_are_not_exported_silently():
-    labels = Labels.from_dense([[1, 0, 0]]).with_entries(0, 1, State.AMBIGUOUS)
+    labels = Labels.from_dense([[1, 0, 0]]).with_entries(0, 1, State.UNLABELED)
     for method in ("to_sparse", "to_tag_sets"):
-        with pytest.raises(ValueError, match=f"{method} would lose which zeros are ambiguous"):
+        with pytest.raises(ValueError, match=f"{method} would lose which zeros are unlabeled"):
             getattr(labels, method)()
 
 

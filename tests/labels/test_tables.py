@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 from labelgap import Labels, State, as_labels
-from reference.label_states import UNSTATED, assert_says, label_cases
+from reference.label_states import IMPLICIT, assert_says, label_cases
 
-COMPLETE_OR_UNKNOWN = (State.RELEVANT, State.IRRELEVANT, State.UNKNOWN)
+COMPLETE_OR_UNKNOWN = (State.RELEVANT, State.NEGATIVE, State.UNKNOWN)
 ROWS = {"cat": [1, 0, None], "dog": [0, None, 1], "owl": [1, 1, 0]}
 CODES = np.array([[1, 2, 1], [2, 3, 1], [3, 1, 2]])
 
@@ -138,9 +138,9 @@ def test_tag_sets(tag_sets):
     assert_says(labels, np.array([[1, 1, 2], [2, 2, 2], [2, 2, 1], [3, 3, 3]]))
 
 
-def test_tag_sets_with_names_and_ambiguous_zeros():
+def test_tag_sets_with_names_and_unlabeled_zeros():
     labels = Labels.from_tag_sets(
-        [{"b"}, {1}], names=(name for name in [1, "b", "z"]), zeros="ambiguous"
+        [{"b"}, {1}], names=(name for name in [1, "b", "z"]), zeros="unlabeled"
     )
     assert labels.names.tolist() == [1, "b", "z"]
     assert_says(labels, np.array([[4, 1, 4], [1, 4, 4]]))
@@ -148,7 +148,7 @@ def test_tag_sets_with_names_and_ambiguous_zeros():
 
 def test_mostly_unknown_rows_are_not_stored():
     labels = Labels.from_tag_sets([None] * 50 + [{"a"}, {"b"}])
-    assert labels.unstated is State.UNKNOWN
+    assert labels.implicit is State.UNKNOWN
     assert labels.entries.nnz == 4
     assert labels.to_tag_sets() == [None] * 50 + [{"a"}, {"b"}]
 
@@ -158,7 +158,7 @@ def test_mostly_unknown_rows_are_not_stored():
 def test_tag_set_round_trip(tag_sets):
     labels = Labels.from_tag_sets(tag_sets, names=["a", "b", "c", "d", "e"])
     assert labels.to_tag_sets() == tag_sets
-    assert labels.with_unstated("unknown").to_tag_sets() == tag_sets
+    assert labels.with_implicit("unknown").to_tag_sets() == tag_sets
 
 
 def test_partly_known_rows_are_no_tag_sets():
@@ -232,25 +232,25 @@ def test_long_ids_of_several_types_are_not_confused():
     assert_says(labels, np.array([[1, 2], [2, 1]]))
 
 
-@pytest.mark.parametrize("unstated", ["irrelevant", "unknown", "ambiguous"])
-def test_what_is_not_in_the_long_table(unstated):
-    labels = Labels.from_long(["x", "y"], ["a", "b"], unstated=unstated)
-    code = State[unstated.upper()]
+@pytest.mark.parametrize("implicit", ["negative", "unknown", "unlabeled"])
+def test_what_is_not_in_the_long_table(implicit):
+    labels = Labels.from_long(["x", "y"], ["a", "b"], implicit=implicit)
+    code = State[implicit.upper()]
     assert_says(labels, np.array([[1, code], [code, 1]]))
 
 
-@given(label_cases(with_unseen=False, max_rows=5), st.sampled_from(UNSTATED))
+@given(label_cases(with_unseen=False, max_rows=5), st.sampled_from(IMPLICIT))
 @pytest.mark.filterwarnings("ignore::labelgap.LabelWarning")
-def test_long_round_trip(case, unstated):
+def test_long_round_trip(case, implicit):
     codes, labels = case
-    labels = labels.with_unstated(unstated)
-    if (labels.entries.data == State.AMBIGUOUS).any():
-        with pytest.raises(ValueError, match=r"cannot say 'ambiguous' for single entries"):
+    labels = labels.with_implicit(implicit)
+    if (labels.entries.data == State.UNLABELED).any():
+        with pytest.raises(ValueError, match=r"cannot say 'unlabeled' for single entries"):
             labels.to_long()
         return
     names = range(labels.n_labels) if labels.names is None else labels.names
     other = Labels.from_long(
-        *labels.to_long(), item_order=range(len(codes)), names=names, unstated=unstated.name.lower()
+        *labels.to_long(), item_order=range(len(codes)), names=names, implicit=implicit.name.lower()
     )
     assert_says(other, codes)
     assert other.names.tolist() == list(names)

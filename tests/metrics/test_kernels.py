@@ -5,20 +5,20 @@ import pytest
 from scipy import sparse
 
 from labelgap.kernels import ranking as kernels
-from labelgap.kernels.confusion import count_predicted
+from labelgap.kernels.ranking import count_predicted
 from labelgap.labels import Labels
-from labelgap.metrics._inputs import row_default
-from labelgap.metrics._ranking import Comparison
+from labelgap.metrics._metric_inputs import row_default
+from labelgap.metrics._ranked_entries import CheckedScores
 from reference import ranking as reference
 
 MODES = ("by_row", "by_label", "pooled")
 SHAPES = [(0, 3), (1, 1), (1, 7), (6, 1), (5, 4), (40, 30)]
 
 
-def problem(shape, *, n_levels, share_unknown, seed):
+def problem(shape, *, n_levels, fraction_unknown, seed):
     rng = np.random.default_rng(seed)
     truth = (rng.random(shape) < 0.4).astype(float)
-    truth[rng.random(shape) < share_unknown] = np.nan
+    truth[rng.random(shape) < fraction_unknown] = np.nan
     levels = rng.normal(size=n_levels)
     return truth, levels[rng.integers(n_levels, size=shape)]
 
@@ -26,7 +26,7 @@ def problem(shape, *, n_levels, share_unknown, seed):
 def storages(truth):
     """The same labels stored around each of the states an unstored entry can mean."""
     labels = Labels.from_dense(truth)
-    return [labels.with_unstated("irrelevant"), labels.with_unstated("unknown")]
+    return [labels.with_implicit("negative"), labels.with_implicit("unknown")]
 
 
 @pytest.mark.filterwarnings("ignore::labelgap.LabelWarning")
@@ -35,12 +35,12 @@ def storages(truth):
 @pytest.mark.parametrize("shape", SHAPES)
 @pytest.mark.parametrize("n_levels", [1, 3, 10_000])
 def test_counts_equal_enumeration(shape, dtype, mode, n_levels):
-    truth, scores = problem(shape, n_levels=n_levels, share_unknown=0.3, seed=1)
+    truth, scores = problem(shape, n_levels=n_levels, fraction_unknown=0.3, seed=1)
     scores = scores.astype(dtype)
     expected = [reference.counts(e) for e in reference.segments(truth, scores, mode)]
     flat = [slot for slots, _ in expected for slot in slots]
     for labels in storages(truth):
-        ranking = getattr(Comparison(labels, scores), mode)
+        ranking = getattr(CheckedScores(labels, scores), mode)
         columns = (ranking.positions, ranking.above, ranking.tied, ranking.tied_before)
         assert list(zip(*(c.tolist() for c in columns), strict=True)) == flat
         assert ranking.n_irrelevant.tolist() == [n for _, n in expected]
@@ -59,21 +59,21 @@ def test_pooled_counts_survive_extreme_scores(values):
     truth = np.array([[1, 0, 1], [0, 1, 0.0]])
     scores = np.array(values).reshape(2, 3)
     expected, _ = reference.counts(reference.segments(truth, scores, "pooled")[0])
-    ranking = Comparison(truth, scores).pooled
+    ranking = CheckedScores(truth, scores).pooled
     columns = (ranking.positions, ranking.above, ranking.tied, ranking.tied_before)
     assert list(zip(*(c.tolist() for c in columns), strict=True)) == expected
 
 
-def test_ambiguous_zeros_are_zeros_and_unseen_labels_are_unknown(rng):
+def test_unlabeled_zeros_are_zeros_and_unseen_labels_are_unknown(rng):
     positives = sparse.csr_array(rng.random((8, 5)) < 0.4)
     scores = rng.normal(size=(8, 5))
-    plain = Comparison(Labels.from_sparse(positives), scores).by_row
-    ambiguous = Comparison(Labels.from_sparse(positives, zeros="ambiguous"), scores).by_row
-    np.testing.assert_array_equal(plain.above, ambiguous.above)
+    plain = CheckedScores(Labels.from_sparse(positives), scores).by_row
+    unlabeled = CheckedScores(Labels.from_sparse(positives, zeros="unlabeled"), scores).by_row
+    np.testing.assert_array_equal(plain.above, unlabeled.above)
     unseen = Labels.from_sparse(positives).with_unseen([1, 3])
     seen = [0, 2, 4]
-    hidden = Comparison(unseen, scores).by_row
-    deleted = Comparison(positives.toarray()[:, seen], scores[:, seen]).by_row
+    hidden = CheckedScores(unseen, scores).by_row
+    deleted = CheckedScores(positives.toarray()[:, seen], scores[:, seen]).by_row
     np.testing.assert_array_equal(hidden.above, deleted.above)
     np.testing.assert_array_equal(hidden.n_irrelevant, deleted.n_irrelevant)
 
@@ -88,9 +88,9 @@ def test_first_nonfinite_is_the_first_in_row_major_order(bad):
 
 @pytest.mark.filterwarnings("ignore::labelgap.LabelWarning")
 @pytest.mark.parametrize("shape", SHAPES)
-@pytest.mark.parametrize("share_unknown", [0.0, 0.5, 1.0])
-def test_confusion_equals_enumeration(shape, share_unknown, rng):
-    truth, _ = problem(shape, n_levels=2, share_unknown=share_unknown, seed=2)
+@pytest.mark.parametrize("fraction_unknown", [0.0, 0.5, 1.0])
+def test_confusion_equals_enumeration(shape, fraction_unknown, rng):
+    truth, _ = problem(shape, n_levels=2, fraction_unknown=fraction_unknown, seed=2)
     predicted = rng.random(shape) < 0.5
     rows, labels_expected = reference.confusion(truth, predicted)
     stored = sparse.csr_array(predicted)

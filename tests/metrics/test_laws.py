@@ -89,9 +89,9 @@ def test_every_encoding_gives_the_same_value(name, problem):
     names = [f"label {j}" for j in range(N_LABELS)]
     encodings = [
         Labels.from_dense(truth),
-        Labels.from_dense(truth).with_unstated("unknown"),
+        Labels.from_dense(truth).with_implicit("unknown"),
         Labels.from_sparse(positives, observed=known),
-        Labels.from_sparse(positives, observed=sparse.csr_array(known), zeros="ambiguous"),
+        Labels.from_sparse(positives, observed=sparse.csr_array(known), zeros="unlabeled"),
         np.ma.masked_array(np.nan_to_num(truth).astype(int), mask=~known),
         pd.DataFrame(truth, columns=names).astype("Int8"),
         pl.DataFrame(truth, schema=names).fill_nan(None),
@@ -162,7 +162,7 @@ def test_blocks_of_rows_add_up(problem, average, monkeypatch):
         return found
 
     whole = values()
-    monkeypatch.setattr("labelgap.metrics._inputs._BLOCK_ENTRIES", 3 * N_LABELS)
+    monkeypatch.setattr("labelgap.metrics._metric_inputs._BLOCK_ENTRIES", 3 * N_LABELS)
     assert values() == pytest.approx(whole, rel=1e-12)
 
 

@@ -131,11 +131,11 @@ def test_probabilities(problem, dtype):
 def test_calibration_error_of_one_label(strategy, rng):
     proba = rng.random(500)
     truth = (rng.random(500) < proba**2).astype(int)
-    share, mean = calibration_curve(truth, proba, n_bins=7, strategy=strategy)
+    fraction, mean = calibration_curve(truth, proba, n_bins=7, strategy=strategy)
     actual = metrics.calibration_error(
         truth[:, None], proba[:, None], n_bins=7, strategy=strategy, norm="max"
     )
-    same(actual, np.abs(share - mean).max())
+    same(actual, np.abs(fraction - mean).max())
 
 
 binary = hnp.arrays(np.int8, (6, 5), elements=st.integers(0, 1))

@@ -157,7 +157,7 @@ def test_ranking_and_decisions_never_make_the_labels_dense(rng, monkeypatch):
 @pytest.mark.parametrize("name", ["log_loss", "brier", "calibration_error"])
 def test_probabilities_are_compared_in_blocks(name, rng, monkeypatch):
     labels = Labels.from_sparse(sparse.csr_array(rng.random((50, 8)) < 0.3))
-    monkeypatch.setattr("labelgap.metrics._inputs._BLOCK_ENTRIES", 64)
+    monkeypatch.setattr("labelgap.metrics._metric_inputs._BLOCK_ENTRIES", 64)
     sizes = []
     states = Labels.states
 

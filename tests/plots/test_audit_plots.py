@@ -13,15 +13,11 @@ matplotlib.use("Agg")
 from matplotlib import pyplot  # noqa: E402
 from matplotlib.collections import LineCollection  # noqa: E402
 
-from audit.sample_audits import bare_audit, sample_audit  # noqa: E402
+from auditing.sample_audits import bare_audit, sample_audit  # noqa: E402
 from labelgap import Labels, plots  # noqa: E402
-from labelgap.bench import rank_methods  # noqa: E402
 from labelgap.models.gmfs import GMFS, StabilitySelection  # noqa: E402
 
 AUDIT = sample_audit()
-RANKING = rank_methods(
-    ["a", "b", "c"], np.array([[0.9, 0.5, 0.1], [0.8, 0.6, 0.2], [0.9, 0.4, 0.3]]), True
-)
 
 
 @pytest.fixture(autouse=True)
@@ -43,30 +39,31 @@ def _bars(ax) -> np.ndarray:
     return np.array([segment[:, 0] for segment in bars.get_segments()])
 
 
-def test_recording_shows_estimates_with_their_intervals_the_lowest_first():
-    ax = plots.plot_recording(AUDIT)
+def test_completeness_shows_estimates_with_their_intervals_the_lowest_first():
+    ax = plots.plot_label_completeness(AUDIT)
     known = sorted(
-        (one for one in AUDIT.labels if one.recorded), key=lambda one: one.recorded.value
+        (one for one in AUDIT.labels if one.label_frequency),
+        key=lambda one: one.label_frequency.value,
     )
     assert _rows(ax) == [one.name for one in known]
-    assert _dots(ax)[:, 0] == pytest.approx([one.recorded.value for one in known])
+    assert _dots(ax)[:, 0] == pytest.approx([one.label_frequency.value for one in known])
     assert _bars(ax) == pytest.approx(
-        np.array([(one.recorded.low, one.recorded.high) for one in known])
+        np.array([(one.label_frequency.low, one.label_frequency.high) for one in known])
     )
     assert ax.get_xlim() == (0, 1)
     assert ax.yaxis_inverted()
 
 
-def test_recording_of_labels_is_the_share_of_known_rows():
+def test_completeness_of_labels_is_the_fraction_of_known_rows():
     labels = Labels.from_dense([[1, np.nan, 0], [0, np.nan, 1], [1, 1, np.nan], [0, 0, 0]])
-    ax = plots.plot_recording(labels.with_names(["x", "y", "z"]))
+    ax = plots.plot_label_completeness(labels.with_names(["x", "y", "z"]))
     assert _rows(ax) == ["y", "z", "x"]
     assert _dots(ax)[:, 0] == pytest.approx([0.5, 0.75, 1.0])
     assert not ax.collections
 
 
 def test_of_many_labels_the_lowest_are_shown_and_the_title_says_so():
-    ax = plots.plot_recording(np.linspace(1, 0, 50), n_labels=4)
+    ax = plots.plot_label_completeness(np.linspace(1, 0, 50), n_labels=4)
     assert _rows(ax) == ["49", "48", "47", "46"]
     assert ax.get_title() == "the 4 lowest of 50 labels"
 
@@ -84,7 +81,7 @@ def test_label_quality_of_arrays():
     assert _bars(ax).tolist() == [[0.1, 0.4], [0.8, 1.0]]
 
 
-def test_suggestions_are_bars_as_long_as_their_chances():
+def test_suggestions_are_bars_as_long_as_their_probabilities():
     mixed = [
         replace(one, state="unknown") if one.rank == 2 else one for one in AUDIT.suggestions[:5]
     ]
@@ -103,14 +100,14 @@ def test_suggestions_are_bars_as_long_as_their_chances():
 def test_the_map_of_an_audit_and_of_its_counts_are_the_same():
     pairs = AUDIT.pairs.map
     ax = plots.plot_cooccurrence(AUDIT)
-    shown = np.ma.getdata(ax.images[0].get_array())
+    shown = np.ma.getdata(ax.collections[0].get_array())
     assert np.isnan(np.diag(shown)).all()
     # 97 of 200 carry both labels, 110 and 100 one of them
     assert shown[0, 1] == pytest.approx(np.log2((97 + 2) / (110 * 100 / 200 + 2)))
     assert shown[0, 2] == pytest.approx(max(-3, np.log2((3 + 2) / (110 * 60 / 200 + 2))))
-    again = plots.plot_cooccurrence(np.array(pairs.counts), pairs.labels, n_rows=200)
+    again = plots.plot_cooccurrence(np.array(pairs.counts), pairs.labels, n_samples=200)
     order = [pairs.labels.index(name) for name in _rows(again)]
-    other = np.ma.getdata(again.images[0].get_array())
+    other = np.ma.getdata(again.collections[0].get_array())
     np.testing.assert_allclose(other, shown[np.ix_(order, order)])
 
 
@@ -118,7 +115,7 @@ def test_the_map_of_labels_counts_rows():
     Y = np.array([[1, 1, 0], [1, 1, 0], [0, 0, 1], [1, 0, 0]])
     ax = plots.plot_cooccurrence(Labels.from_dense(Y).with_names(["a", "b", "c"]), n_labels=2)
     assert sorted(_rows(ax)) == ["a", "b"]
-    shown = np.ma.getdata(ax.images[0].get_array())
+    shown = np.ma.getdata(ax.collections[0].get_array())
     assert shown[0, 1] == pytest.approx(np.log2((2 + 2) / (3 * 2 / 4 + 2)))
 
 
@@ -133,12 +130,10 @@ def test_learning_curve_has_a_band():
     assert band[:, 1].min() == pytest.approx(min(lows))
 
 
-def test_learning_curves_of_earlier_audits_run_over_items():
-    counted = [replace(one, n_labels=len(AUDIT.labels)) for one in AUDIT.learning_curve]
-    assert plots.plot_learning_curve(counted).get_xlabel() == "labels learned from"
-    earlier = [replace(one, n_labels=None) for one in AUDIT.learning_curve]
-    assert plots.plot_learning_curve(earlier).get_xlabel() == "items learned from"
-    assert plots.plot_learning_curve(earlier, xlabel="rows").get_xlabel() == "rows"
+def test_items_by_the_fraction_recorded():
+    ax = plots.plot_item_completeness(AUDIT)
+    assert [bar.get_height() for bar in ax.patches] == list(AUDIT.items.counts)
+    assert ax.get_xlim() == (AUDIT.items.edges[0], AUDIT.items.edges[-1])
 
 
 def test_several_learning_curves_have_names_and_looks_of_their_own():
@@ -207,20 +202,9 @@ def test_convergence_of_an_audit_and_of_numbers():
     assert plots.plot_trace([3, 2, 1]).lines[0].get_xdata().tolist() == [1, 2, 3]
 
 
-def test_critical_differences_name_all_methods_at_their_ranks():
-    ax = plots.plot_critical_difference(RANKING, "b")
-    words = [text.get_text() for text in ax.texts]
-    for method, rank in zip(RANKING.methods, RANKING.mean_ranks, strict=True):
-        assert any(method in one and f"{rank:.2f}" in one for one in words)
-    (bold,) = (text for text in ax.texts if text.get_fontweight() == "bold")
-    assert bold.get_text() == "b  2.00"
-    assert f"critical difference {RANKING.critical_difference:.2f}" in words
-    with pytest.raises(ValueError, match="main='z'"):
-        plots.plot_critical_difference(RANKING, "z")
-
-
 DRAWN = {
-    "plot_recording": AUDIT,
+    "plot_label_completeness": AUDIT,
+    "plot_item_completeness": AUDIT,
     "plot_label_quality": AUDIT,
     "plot_suggestions": AUDIT,
     "plot_cooccurrence": AUDIT,
@@ -229,7 +213,6 @@ DRAWN = {
     "plot_topics": AUDIT,
     "plot_selected_features": AUDIT,
     "plot_trace": AUDIT,
-    "plot_critical_difference": RANKING,
     "plot_label_correlation": np.eye(4),
 }
 
@@ -245,7 +228,8 @@ def test_every_picture_draws_where_it_is_told(name):
 
 
 @pytest.mark.parametrize(
-    "name", sorted(DRAWN.keys() - {"plot_critical_difference", "plot_label_correlation"})
+    "name",
+    sorted(DRAWN.keys() - {"plot_item_completeness", "plot_label_correlation"}),
 )
 def test_an_audit_without_it_is_an_error_that_says_so(name):
     with pytest.raises(ValueError, match=r"there (is|are) no|nothing|no (label|features)"):
@@ -255,12 +239,12 @@ def test_an_audit_without_it_is_an_error_that_says_so(name):
 @pytest.mark.parametrize(
     ("draw", "message"),
     [
-        (lambda: plots.plot_recording(np.ones((3, 2))), r"shape \(3, 2\)"),
-        (lambda: plots.plot_recording([0.5], ["a", "b"]), "2 names for 1 labels"),
-        (lambda: plots.plot_recording(AUDIT, ["a"]), "an audit has its own"),
+        (lambda: plots.plot_label_completeness(np.ones((3, 2))), r"shape \(3, 2\)"),
+        (lambda: plots.plot_label_completeness([0.5], ["a", "b"]), "2 names for 1 labels"),
+        (lambda: plots.plot_label_completeness(AUDIT, ["a"]), "an audit has its own"),
         (lambda: plots.plot_label_quality([0.5], metric="f1"), "metric='f1'"),
-        (lambda: plots.plot_cooccurrence(np.eye(3)), "n_rows is missing"),
-        (lambda: plots.plot_cooccurrence(np.ones((3, 2)), n_rows=3), r"shape \(3, 2\)"),
+        (lambda: plots.plot_cooccurrence(np.eye(3)), "n_samples is missing"),
+        (lambda: plots.plot_cooccurrence(np.ones((3, 2)), n_samples=3), r"shape \(3, 2\)"),
         (lambda: plots.plot_learning_curve([1, 2, 3]), "values is missing"),
         (lambda: plots.plot_learning_curve([1, 2, 3], [0.1, 0.2]), "3 amounts and 2 values"),
         (lambda: plots.plot_suggestions(AUDIT, 0), "n_suggestions=0"),

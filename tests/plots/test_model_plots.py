@@ -85,7 +85,7 @@ def test_trace_is_the_objective_of_every_iteration(fitted):
 
 
 def test_trace_of_gibbs_shows_every_chain_and_burn_in(data):
-    settings = Gibbs(n_samples=4, burn_in=3, n_chains=2, start_iter=2)
+    settings = Gibbs(n_draws=4, burn_in=3, n_chains=2, start_iter=2)
     model = BMLPL(2, inference=settings, random_state=0).fit(*data)
     ax = plot_trace(model)
     assert len(ax.lines) == 2

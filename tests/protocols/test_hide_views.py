@@ -7,26 +7,26 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 from labelgap.protocols import hide_views
-from labelgap.views import ViewGroups, present
+from labelgap.views import Views, present
 
-GROUPS = ViewGroups({"colour": 3, "texture": 1, "shape": 4})
+VIEWS = Views({"colour": 3, "texture": 1, "shape": 4})
 
 
-def features(n_rows, seed=0, groups=GROUPS):
-    return np.random.default_rng(seed).normal(size=(n_rows, groups.n_columns))
+def features(n_samples, seed=0, views=VIEWS):
+    return np.random.default_rng(seed).normal(size=(n_samples, views.n_columns))
 
 
 @settings(deadline=None, max_examples=60)
 @given(
     st.integers(1, 40), st.sampled_from([0.0, 0.2, 0.5, 2 / 3]), st.integers(0, 99), st.booleans()
 )
-def test_each_view_loses_its_share_and_each_row_keeps_one(n_rows, share, seed, as_sparse):
-    X = features(n_rows, seed)
-    hidden = hide_views(sparse.csr_array(X) if as_sparse else X, GROUPS, share, random_state=seed)
-    left = present(hidden.X, GROUPS)
+def test_each_view_loses_its_fraction_and_each_row_keeps_one(n_samples, fraction, seed, as_sparse):
+    X = features(n_samples, seed)
+    hidden = hide_views(sparse.csr_array(X) if as_sparse else X, VIEWS, fraction, random_state=seed)
+    left = present(hidden.X, VIEWS)
     np.testing.assert_array_equal(hidden.removed, ~left)
     assert left.any(axis=1).all()
-    expected = np.floor(share * n_rows + 1e-9)
+    expected = np.floor(fraction * n_samples + 1e-9)
     np.testing.assert_array_equal(hidden.removed.sum(axis=0), np.full(3, expected))
     restored = hidden.restore()
     np.testing.assert_array_equal(restored.toarray() if as_sparse else restored, X)
@@ -34,35 +34,35 @@ def test_each_view_loses_its_share_and_each_row_keeps_one(n_rows, share, seed, a
 
 
 def test_two_views_half_removed_leaves_one_view_each():
-    groups = ViewGroups({"a": 2, "b": 2})
-    hidden = hide_views(features(50, groups=groups), groups, 0.5, random_state=0)
+    views = Views({"a": 2, "b": 2})
+    hidden = hide_views(features(50, views=views), views, 0.5, random_state=0)
     np.testing.assert_array_equal(hidden.removed.sum(axis=1), np.ones(50))
 
 
 def test_views_absent_before_stay_absent_and_are_not_counted():
     X = features(40)
-    X[:10, GROUPS["colour"]] = np.nan
-    hidden = hide_views(X, GROUPS, 0.5, random_state=0)
+    X[:10, VIEWS["colour"]] = np.nan
+    hidden = hide_views(X, VIEWS, 0.5, random_state=0)
     np.testing.assert_array_equal(hidden.removed.sum(axis=0), [15, 20, 20])
     assert not hidden.removed[:10, 0].any()
-    assert present(hidden.X, GROUPS).any(axis=1).all()
+    assert present(hidden.X, VIEWS).any(axis=1).all()
     np.testing.assert_array_equal(hidden.restore(), X)
 
 
 def test_input_is_not_changed_and_seed_matters():
     X = features(30)
     before = X.copy()
-    first = hide_views(X, GROUPS, 0.4, random_state=1)
+    first = hide_views(X, VIEWS, 0.4, random_state=1)
     np.testing.assert_array_equal(X, before)
-    again = hide_views(X, GROUPS, 0.4, random_state=1)
+    again = hide_views(X, VIEWS, 0.4, random_state=1)
     np.testing.assert_array_equal(first.removed, again.removed)
-    assert (first.removed != hide_views(X, GROUPS, 0.4, random_state=2).removed).any()
+    assert (first.removed != hide_views(X, VIEWS, 0.4, random_state=2).removed).any()
 
 
-def test_too_large_a_share_is_refused():
-    with pytest.raises(ValueError, match=r"would lose its last view .* lower share"):
-        hide_views(features(20), GROUPS, 0.9, random_state=0)
-    with pytest.raises(ValueError, match="share=2 must be a fraction"):
-        hide_views(features(20), GROUPS, 2)
+def test_too_large_a_fraction_is_refused():
+    with pytest.raises(ValueError, match=r"would lose its last view .* lower fraction"):
+        hide_views(features(20), VIEWS, 0.9, random_state=0)
+    with pytest.raises(ValueError, match="fraction=2 must be a fraction"):
+        hide_views(features(20), VIEWS, 2)
     with pytest.raises(ValueError, match="cover all columns"):
         hide_views(sparse.csr_array(features(20)), {"colour": (0, 3)}, 0.0)

@@ -6,10 +6,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
 
+from labelgap.cooccurrence import cooccurrence_matrix
 from labelgap.labels import Labels, State
 from labelgap.protocols import (
     LABEL_PROTOCOLS,
-    cooccurrence,
     hide_entries,
     hide_labels,
     hide_per_label,
@@ -21,9 +21,9 @@ from labelgap.protocols import (
 UNKNOWN_MAKERS = ["per-row", "per-label", "entries", "reveal"]
 
 
-def complete(n_rows=60, n_labels=12, seed=0, rate=0.3):
+def complete(n_samples=60, n_labels=12, seed=0, rate=0.3):
     rng = np.random.default_rng(seed)
-    return Labels.from_dense((rng.random((n_rows, n_labels)) < rate).astype(int))
+    return Labels.from_dense((rng.random((n_samples, n_labels)) < rate).astype(int))
 
 
 @st.composite
@@ -34,7 +34,7 @@ def any_labels(draw):
     pool = draw(st.sampled_from([(1, 2), (1, 2, 3), (1, 4), (1, 3, 4), (1, 2, 3, 4), (2,), (3,)]))
     codes = rng.choice(np.array(pool, dtype=np.int8), size=shape)
     labels = Labels(sparse.csr_array(codes), State.UNKNOWN)
-    labels = labels.with_unstated(draw(st.sampled_from(["irrelevant", "unknown", "ambiguous"])))
+    labels = labels.with_implicit(draw(st.sampled_from(["negative", "unknown", "unlabeled"])))
     if draw(st.booleans()):
         labels = labels.with_unseen(rng.random(shape[1]) < 0.3)
     return labels
@@ -47,12 +47,12 @@ def any_labels(draw):
     st.sampled_from([0.0, 0.3, 0.5, 1.0]),
     st.integers(0, 1000),
 )
-def test_putting_back_gives_the_original(labels, name, share, seed):
-    if name == "positives" and labels.n_observed(ambiguous=True) == labels.n_positives():
+def test_putting_back_gives_the_original(labels, name, fraction, seed):
+    if name == "positives" and labels.n_observed(unlabeled=True) == labels.n_positives():
         with pytest.raises(ValueError, match="no zeros"):
-            hide_positives(labels, share)
+            hide_positives(labels, fraction)
         return
-    hidden = LABEL_PROTOCOLS[name](labels, share, random_state=seed)
+    hidden = LABEL_PROTOCOLS[name](labels, fraction, random_state=seed)
     assert hidden.restore().equals(labels)
     assert hidden.rows.size == hidden.cols.size == hidden.values.size == hidden.n_hidden
 
@@ -60,7 +60,7 @@ def test_putting_back_gives_the_original(labels, name, share, seed):
     changed = np.zeros(labels.shape, dtype=bool)
     changed[hidden.rows, hidden.cols] = True
     np.testing.assert_array_equal(before[changed] == State.RELEVANT, hidden.values)
-    expected_after = State.AMBIGUOUS if name == "positives" else State.UNKNOWN
+    expected_after = State.UNLABELED if name == "positives" else State.UNKNOWN
     assert (after[changed] == expected_after).all()
     if name != "positives":
         np.testing.assert_array_equal(after[~changed], before[~changed])
@@ -85,11 +85,11 @@ def test_names_are_kept(name):
     assert list(hidden.labels.names) == list(hidden.truth.names) == list(labels.names)
 
 
-@pytest.mark.parametrize("share", [0.0, 0.29, 0.4, 1.0])
-def test_per_row_hides_the_same_number_in_each_row(share):
+@pytest.mark.parametrize("fraction", [0.0, 0.29, 0.4, 1.0])
+def test_per_row_hides_the_same_number_in_each_row(fraction):
     labels = complete(30, 100)
-    hidden = hide_per_row(labels, share, random_state=0)
-    expected = round(share * 100)
+    hidden = hide_per_row(labels, fraction, random_state=0)
+    expected = round(fraction * 100)
     np.testing.assert_array_equal(100 - hidden.labels.n_observed(axis=1), np.full(30, expected))
 
 
@@ -98,7 +98,7 @@ def test_per_row_hides_both_values():
     assert hidden.values.mean() == pytest.approx(0.3, abs=0.03)
 
 
-def test_per_label_hides_a_share_of_positives_and_of_negatives():
+def test_per_label_hides_a_fraction_of_positives_and_of_negatives():
     labels = complete(101, 9)
     hidden = hide_per_label(labels, 0.5, random_state=0)
     n_positives = labels.n_positives(axis=0)
@@ -127,11 +127,11 @@ def test_entries_are_drawn_uniformly():
     np.testing.assert_allclose(times / 600, 0.4, atol=0.09)
 
 
-def test_reveal_share_and_rates():
+def test_reveal_fraction_and_rates():
     labels = complete(500, 40)
     hidden = reveal(labels, 0.2, random_state=0)
     assert hidden.labels.n_observed() / 20_000 == pytest.approx(0.2, abs=0.01)
-    assert hidden.labels.unstated is State.UNKNOWN
+    assert hidden.labels.implicit is State.UNKNOWN
     rates = np.linspace(0, 1, 40)
     seen = reveal(labels, rates=rates, random_state=0).labels.n_observed(axis=0) / 500
     np.testing.assert_allclose(seen, rates, atol=0.09)
@@ -139,26 +139,26 @@ def test_reveal_share_and_rates():
     assert seen[-1] == 1
 
 
-@pytest.mark.parametrize("zeros", ["irrelevant", "ambiguous"])
+@pytest.mark.parametrize("zeros", ["negative", "unlabeled"])
 def test_positives_vanish_without_a_trace(zeros):
     labels = complete(100, 20).with_zeros(zeros)
     hidden = hide_positives(labels, 0.4, random_state=0)
     n_positives = labels.n_positives()
     assert hidden.n_hidden == int(0.4 * n_positives)
     assert hidden.values.all()
-    assert set(np.unique(hidden.labels.states())) == {State.RELEVANT, State.AMBIGUOUS}
-    assert hidden.labels.unstated is State.AMBIGUOUS
+    assert set(np.unique(hidden.labels.states())) == {State.RELEVANT, State.UNLABELED}
+    assert hidden.labels.implicit is State.UNLABELED
     # the truth says of every zero whether it is one, and nothing of what can be seen
     known = hidden.truth.states() != State.UNKNOWN
-    np.testing.assert_array_equal(known, hidden.labels.states() == State.AMBIGUOUS)
+    np.testing.assert_array_equal(known, hidden.labels.states() == State.UNLABELED)
     assert hidden.truth.n_positives() == hidden.n_hidden
 
 
-def test_known_zeros_stay_known_where_zeros_are_ambiguous():
-    labels = complete(50, 10).with_zeros("ambiguous").with_entries([0, 1], [0, 1], 2)
+def test_known_zeros_stay_known_where_zeros_are_unlabeled():
+    labels = complete(50, 10).with_zeros("unlabeled").with_entries([0, 1], [0, 1], 2)
     hidden = hide_positives(labels, 0.5, random_state=0)
     states = hidden.labels.states()
-    assert states[0, 0] == states[1, 1] == State.IRRELEVANT
+    assert states[0, 0] == states[1, 1] == State.NEGATIVE
 
 
 def test_hidden_labels_are_unseen_and_counted():
@@ -174,7 +174,7 @@ def test_hidden_labels_are_unseen_and_counted():
 def test_cooccurrence_counts_only_known_positives():
     y = np.array([[1, 1, np.nan], [1, np.nan, 1], [1, 1, 0]])
     expected = [[3, 2, 1], [2, 2, 0], [1, 0, 1]]
-    counts = cooccurrence(Labels.from_dense(y))
+    counts = cooccurrence_matrix(Labels.from_dense(y))
     assert sparse.issparse(counts)
     np.testing.assert_array_equal(counts.toarray(), expected)
 
@@ -198,15 +198,15 @@ def test_errors_name_argument_and_remedy():
     labels = complete()
     for protocol in LABEL_PROTOCOLS.values():
         for bad in (-0.1, 1.5, True, "0.4", float("nan")):
-            with pytest.raises(ValueError, match=r"share=.* must be a fraction between 0 and 1"):
+            with pytest.raises(ValueError, match=r"fraction=.* must be a fraction between 0 and 1"):
                 protocol(labels, bad)
     with pytest.raises(ValueError, match=r"row_rates has shape \(3,\)"):
         hide_entries(labels, 0.5, row_rates=[0.1, 0.2, 0.3])
     with pytest.raises(ValueError, match=r"label_rates\[1\] = 2.0"):
         hide_entries(labels, 0.5, label_rates=[0.5, 2.0] * 6)
-    with pytest.raises(ValueError, match="either share"):
+    with pytest.raises(ValueError, match="either fraction"):
         reveal(labels)
-    with pytest.raises(ValueError, match="either share"):
+    with pytest.raises(ValueError, match="either fraction"):
         reveal(labels, 0.2, rates=np.ones(12))
 
 

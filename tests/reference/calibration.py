@@ -21,9 +21,9 @@ def calibration_error(entries, n_bins, strategy, norm):
         if not members:
             continue
         gap = abs(sum(p for p, _ in members) - sum(t for _, t in members)) / len(members)
-        share = len(members) / len(entries)
+        fraction = len(members) / len(entries)
         if norm == "max":
             error = max(error, gap)
         else:
-            error += share * gap ** {"l1": 1, "l2": 2}[norm]
+            error += fraction * gap ** {"l1": 1, "l2": 2}[norm]
     return math.sqrt(error) if norm == "l2" else error

@@ -30,7 +30,7 @@ def similarity(kind, m_su, n_s, m_u, n_all) -> float:
     """How similar a seen label is to an unseen one."""
     if m_su == 0:
         return 0.0
-    if kind == "share":
+    if kind == "fraction":
         return m_su
     if kind == "conditional":
         return m_su / n_s

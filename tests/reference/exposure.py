@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-RELEVANT, IRRELEVANT, UNKNOWN, AMBIGUOUS = 1, 2, 3, 4
+RELEVANT, NEGATIVE, UNKNOWN, UNLABELED = 1, 2, 3, 4
 
 
 def log_sigmoid(psi: float) -> float:
@@ -19,7 +19,7 @@ def log_probability(psi: float, state: int, theta: float | None) -> float:
         return 0.0
     if state == RELEVANT:
         return log_sigmoid(psi) + (0.0 if theta is None else math.log(theta))
-    if state == AMBIGUOUS and theta is not None:
+    if state == UNLABELED and theta is not None:
         # nobody looked, or somebody did and found nothing
         return math.log((1 - theta) + theta * math.exp(log_sigmoid(-psi)))
     return log_sigmoid(-psi)
@@ -29,14 +29,14 @@ def look_probability(psi: float, state: int, theta: float | None) -> float:
     """P(somebody looked | the record)."""
     if state == UNKNOWN:
         return 0.0
-    if state == AMBIGUOUS and theta is not None:
+    if state == UNLABELED and theta is not None:
         looked = theta * math.exp(log_sigmoid(-psi))
         return looked / (looked + (1 - theta))
     return 1.0
 
 
 def label_terms(psi, states, theta=None):
-    """kappa, omega, log-likelihood, expected looks at ambiguous zeros per label."""
+    """kappa, omega, log-likelihood, expected looks at unlabeled zeros per label."""
     psi = np.asarray(psi, dtype=float)
     kappa, omega = np.zeros(psi.shape), np.zeros(psi.shape)
     looked_at, total = np.zeros(psi.shape[1]), 0.0
@@ -48,6 +48,6 @@ def label_terms(psi, states, theta=None):
             kappa[n, j] = looked * (0.5 if state == RELEVANT else -0.5)
             omega[n, j] = looked * (0.25 if abs(x) < 1e-9 else math.tanh(x / 2) / (2 * x))
             total += log_probability(x, state, rate)
-            if state == AMBIGUOUS and rate is not None:
+            if state == UNLABELED and rate is not None:
                 looked_at[j] += looked
     return kappa, omega, total, looked_at

@@ -11,12 +11,11 @@ import numpy as np
 from scipy import sparse
 
 from labelgap.fitting import LocalRows
-from labelgap.fitting._diagnostics import mean_ess
-from labelgap.kernels.counts import prepare_positives
+from labelgap.fitting._chains import mean_ess
+from labelgap.kernels.latent_counts import prepare_positives
 from labelgap.kernels.products import prepare_features
-from labelgap.models.bmlpl._gibbs import SampledTopicModel
-from labelgap.models.bmlpl._mask import Mask
-from labelgap.models.bmlpl._model import Block, Params
+from labelgap.models.bmlpl._bmlpl_em import BMLPLBlock, BMLPLParams, Mask
+from labelgap.models.bmlpl._bmlpl_gibbs import SampledTopicModel
 
 N_LABELS, N_TOPICS = 3, 2
 FEATURES = np.array([[1.0], [-1.0], [0.5], [0.0]])
@@ -25,7 +24,7 @@ FIXED_R = np.array([0.8, 1.5])
 UNKNOWN = np.array([[0, 1, 0], [0, 0, 0], [1, 1, 1], [0, 1, 1]], dtype=bool)
 
 
-def draw_prior(model: SampledTopicModel, rng: np.random.Generator) -> Params:
+def draw_prior(model: SampledTopicModel, rng: np.random.Generator) -> BMLPLParams:
     tau, r = TAU.copy(), FIXED_R
     if model.learn_tau:
         tau[0] = rng.gamma(model.tau_prior[0], 1 / model.tau_prior[1])
@@ -33,29 +32,29 @@ def draw_prior(model: SampledTopicModel, rng: np.random.Generator) -> Params:
         r = rng.gamma(model.r_prior[0], 1 / model.r_prior[1], size=N_TOPICS)
     topics = rng.dirichlet(np.full(N_LABELS, model.eta), size=N_TOPICS).T
     weights = rng.normal(size=(2, N_TOPICS)) / np.sqrt(tau)[:, None]
-    return Params(topics, weights, r, tau, None)
+    return BMLPLParams(topics, weights, r, tau, None)
 
 
-def draw_weights(params: Params, rng: np.random.Generator) -> np.ndarray:
+def draw_weights(params: BMLPLParams, rng: np.random.Generator) -> np.ndarray:
     psi = FEATURES @ params.weights[:-1] + params.weights[-1]
     return rng.gamma(params.r, np.exp(psi))
 
 
-def draw_labels(params: Params, u: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+def draw_labels(params: BMLPLParams, u: np.ndarray, rng: np.random.Generator) -> np.ndarray:
     return rng.random((len(u), N_LABELS)) < -np.expm1(-u @ params.topics.T)
 
 
-def make_block(labels: np.ndarray, unknown: np.ndarray | None, listed_unknown: bool) -> Block:
+def make_block(labels: np.ndarray, unknown: np.ndarray | None, listed_unknown: bool) -> BMLPLBlock:
     mask = None
     if unknown is not None:
         labels = labels & ~unknown
         listed = unknown if listed_unknown else ~unknown
         mask = Mask(prepare_features(sparse.csr_array(listed.astype(float))), listed_unknown)
     positives = prepare_positives(sparse.csr_array(labels))
-    return Block(0, prepare_features(FEATURES), positives, mask)
+    return BMLPLBlock(0, prepare_features(FEATURES), positives, mask)
 
 
-def statistics(model: SampledTopicModel, params: Params) -> np.ndarray:
+def statistics(model: SampledTopicModel, params: BMLPLParams) -> np.ndarray:
     """First and second moments, bounded where a prior has heavy tails."""
     values = [params.weights, params.weights**2, params.topics, params.topics**2]
     values.append(np.prod(params.topics, axis=1))

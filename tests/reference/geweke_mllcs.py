@@ -13,10 +13,10 @@ from scipy.special import expit
 
 from labelgap.fitting import LocalRows
 from labelgap.kernels.products import prepare_features
-from labelgap.models.mllcs._counts import Counts
-from labelgap.models.mllcs._gibbs import SampledCooccurrenceModel
-from labelgap.models.mllcs._model import CooccurrenceModel, Params
-from labelgap.models.mllcs._rows import Block, Local
+from labelgap.models.mllcs._mllcs_counts import CooccurrenceCounts
+from labelgap.models.mllcs._mllcs_em import CooccurrenceModel, MLLCSParams
+from labelgap.models.mllcs._mllcs_gibbs import SampledCooccurrenceModel
+from labelgap.models.mllcs._mllcs_rows import MLLCSBlock, MLLCSLocal
 
 BIAS_PRECISION = 2.0
 N_FACTORS = 2
@@ -30,12 +30,12 @@ FIXED_R, FIXED_LOOKS = 1.5, np.array([0.6, 0.8])
 
 
 def make_model(**settings) -> CooccurrenceModel:
-    counts = Counts(np.zeros((2, N_LABELS)), COUNTED, SEEN, OFFSET)
+    counts = CooccurrenceCounts(np.zeros((2, N_LABELS)), COUNTED, SEEN, OFFSET)
     defaults = {"lambda_u": 1.5, "lambda_v": 2.0, "lambda_beta": 1.2, "lambda_map": 3.0}
     return CooccurrenceModel(counts, np.array([2.0, 1.0]), **{**defaults, **settings})
 
 
-def draw_prior(model: CooccurrenceModel, exposed: bool, rng: np.random.Generator) -> Params:
+def draw_prior(model: CooccurrenceModel, exposed: bool, rng: np.random.Generator) -> MLLCSParams:
     def normal(precision, *shape):
         return rng.normal(size=shape) / np.sqrt(precision)
 
@@ -46,9 +46,9 @@ def draw_prior(model: CooccurrenceModel, exposed: bool, rng: np.random.Generator
         psi_map = normal(model.lambda_map, k + 1, k)
         factors += np.column_stack([beta[SEEN], np.ones(2)]) @ psi_map
     looks = FIXED_LOOKS if exposed else None
-    if model.learn_looks:
-        looks = rng.beta(*model.look_prior, size=2)
-    return Params(
+    if model.learn_label_frequency:
+        looks = rng.beta(*model.label_frequency_prior, size=2)
+    return MLLCSParams(
         factors=factors,
         bias=normal(BIAS_PRECISION, 2),
         count_bias=normal(BIAS_PRECISION, 2),
@@ -57,31 +57,35 @@ def draw_prior(model: CooccurrenceModel, exposed: bool, rng: np.random.Generator
         weights=normal(model.tau[:, None], 2, k),
         psi_map=psi_map,
         r=rng.gamma(model.r_prior[0], 1 / model.r_prior[1]) if model.learn_r else FIXED_R,
-        looked_at=looks,
+        label_frequency=looks,
     )
 
 
-def draw_factors(model: CooccurrenceModel, params: Params, rng: np.random.Generator) -> np.ndarray:
+def draw_factors(
+    model: CooccurrenceModel, params: MLLCSParams, rng: np.random.Generator
+) -> np.ndarray:
     mean = FEATURES @ params.weights[:-1] + params.weights[-1]
     return mean + rng.normal(size=mean.shape) / np.sqrt(model.lambda_u)
 
 
-def draw_block(params: Params, U: np.ndarray, rng: np.random.Generator) -> Block:
+def draw_block(params: MLLCSParams, U: np.ndarray, rng: np.random.Generator) -> MLLCSBlock:
     relevant = rng.random((len(U), 2)) < expit(U @ params.factors.T + params.bias)
     states = np.where(relevant, 1, 2)
-    if params.looked_at is not None:
-        looked = rng.random(relevant.shape) < params.looked_at
+    if params.label_frequency is not None:
+        looked = rng.random(relevant.shape) < params.label_frequency
         states = np.where(relevant & looked, 1, 4)
-    return Block(0, prepare_features(FEATURES), np.where(UNKNOWN, 3, states).astype(np.int8))
+    return MLLCSBlock(0, prepare_features(FEATURES), np.where(UNKNOWN, 3, states).astype(np.int8))
 
 
-def draw_counts(model: CooccurrenceModel, params: Params, rng: np.random.Generator) -> Counts:
+def draw_counts(
+    model: CooccurrenceModel, params: MLLCSParams, rng: np.random.Generator
+) -> CooccurrenceCounts:
     psi = params.factors @ params.beta.T + params.count_bias[:, None] + params.column_bias + OFFSET
     values = rng.poisson(np.exp(psi) * rng.standard_gamma(params.r, size=psi.shape))
     return replace(model.counts, values=values * COUNTED)
 
 
-def statistics(model: CooccurrenceModel, params: Params, U: np.ndarray) -> np.ndarray:
+def statistics(model: CooccurrenceModel, params: MLLCSParams, U: np.ndarray) -> np.ndarray:
     """Moments; products that rotations of the factors leave as they are among them."""
     V, b, a, beta, c, W, psi_map, r, looks = params
     counts_psi = V @ beta.T + a[:, None] + c
@@ -92,7 +96,7 @@ def statistics(model: CooccurrenceModel, params: Params, U: np.ndarray) -> np.nd
         values += [psi_map**2, V * (beta[SEEN] @ psi_map[:-1]), V * psi_map[-1]]
     if model.learn_r:
         values += [np.array([r, r**2, np.log(r)]), r * np.tanh(counts_psi)]
-    if model.learn_looks:
+    if model.learn_label_frequency:
         values += [looks, looks**2, looks * labels_psi.mean(axis=0)]
     return np.concatenate([np.asarray(value).ravel() for value in values])
 
@@ -124,10 +128,10 @@ def successive_draws(
     exposed: bool = False,
     sampler: type[SampledCooccurrenceModel] = SampledCooccurrenceModel,
 ) -> np.ndarray:
-    """``exposed`` without ``learn_looks`` keeps theta fixed."""
+    """``exposed`` without ``learn_label_frequency`` keeps theta fixed."""
     rng = np.random.default_rng(seed)
     params = draw_prior(model, exposed, rng)
-    local = Local(draw_factors(model, params, rng))
+    local = MLLCSLocal(draw_factors(model, params, rng))
     out = []
     for step in range(n):
         block = draw_block(params, local.factors, rng)

@@ -9,7 +9,7 @@ import numpy as np
 
 from reference.exposure import log_probability, look_probability
 
-RELEVANT, IRRELEVANT, UNKNOWN, AMBIGUOUS = 1, 2, 3, 4
+RELEVANT, NEGATIVE, UNKNOWN, UNLABELED = 1, 2, 3, 4
 INTERCEPT_PRECISION, BIAS_PRECISION = 1e-3, 1e-2
 
 

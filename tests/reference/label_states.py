@@ -9,7 +9,7 @@ from scipy import sparse
 
 from labelgap import Labels, State
 
-UNSTATED = (State.IRRELEVANT, State.UNKNOWN, State.AMBIGUOUS)
+IMPLICIT = (State.NEGATIVE, State.UNKNOWN, State.UNLABELED)
 
 
 class DenseStates:
@@ -21,31 +21,31 @@ class DenseStates:
     def where(self, *states: State) -> np.ndarray:
         return np.isin(self.codes, states)
 
-    def observed(self, ambiguous: bool) -> np.ndarray:
-        extra = [State.AMBIGUOUS] if ambiguous else []
-        return self.where(State.RELEVANT, State.IRRELEVANT, *extra)
+    def observed(self, unlabeled: bool) -> np.ndarray:
+        extra = [State.UNLABELED] if unlabeled else []
+        return self.where(State.RELEVANT, State.NEGATIVE, *extra)
 
-    def n_observed(self, axis, ambiguous: bool):
-        return self.observed(ambiguous).sum(axis=axis)
+    def n_observed(self, axis, unlabeled: bool):
+        return self.observed(unlabeled).sum(axis=axis)
 
     def n_positives(self, axis):
         return self.where(State.RELEVANT).sum(axis=axis)
 
-    def column(self, j: int, ambiguous: bool):
-        rows = np.flatnonzero(self.observed(ambiguous)[:, j])
+    def column(self, j: int, unlabeled: bool):
+        rows = np.flatnonzero(self.observed(unlabeled)[:, j])
         return rows, (self.codes[rows, j] == State.RELEVANT).astype(int)
 
-    def dense(self, unknown, ambiguous) -> np.ndarray:
-        value = {1: 1.0, 2: 0.0, 3: unknown, 4: ambiguous}
+    def dense(self, unknown, unlabeled) -> np.ndarray:
+        value = {1: 1.0, 2: 0.0, 3: unknown, 4: unlabeled}
         return np.array([[value[int(c)] for c in row] for row in self.codes]).reshape(
             self.codes.shape
         )
 
 
-def store(codes: np.ndarray, unstated: State, unseen: np.ndarray, names=None) -> Labels:
+def store(codes: np.ndarray, implicit: State, unseen: np.ndarray, names=None) -> Labels:
     """Labels with these codes, built through the public constructor alone."""
-    stored = np.where((codes == unstated) | unseen, 0, codes)
-    return Labels(sparse.csr_array(stored), unstated, names=names, unseen=unseen)
+    stored = np.where((codes == implicit) | unseen, 0, codes)
+    return Labels(sparse.csr_array(stored), implicit, names=names, unseen=unseen)
 
 
 @st.composite
@@ -59,8 +59,8 @@ def label_cases(draw, states=tuple(State), with_unseen: bool = True, max_rows=7,
         codes[:, unseen] = State.UNKNOWN
     named = draw(st.booleans())
     names = [f"label {j}" for j in range(shape[1])] if named else None
-    unstated = draw(st.sampled_from(UNSTATED))
-    return codes, store(codes, unstated, unseen, names)
+    implicit = draw(st.sampled_from(IMPLICIT))
+    return codes, store(codes, implicit, unseen, names)
 
 
 def assert_canonical(labels: Labels) -> None:
@@ -68,9 +68,9 @@ def assert_canonical(labels: Labels) -> None:
     entries = labels.entries
     assert entries.dtype == np.int8
     assert np.isin(entries.data, [int(state) for state in State]).all()
-    assert not (entries.data == labels.unstated).any()
+    assert not (entries.data == labels.implicit).any()
     assert not labels.unseen[entries.indices].any()
-    keys = np.repeat(np.arange(labels.n_rows), np.diff(entries.indptr)) * max(labels.n_labels, 1)
+    keys = np.repeat(np.arange(labels.n_samples), np.diff(entries.indptr)) * max(labels.n_labels, 1)
     assert (np.diff(keys + entries.indices) > 0).all()
 
 

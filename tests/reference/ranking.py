@@ -10,14 +10,16 @@ import math
 
 def segments(truth, scores, mode):
     """Known entries by row, by label, or pooled; ``truth`` holds 1, 0 and NaN."""
-    n_rows, n_labels = truth.shape
-    cells = [(i, j) for i in range(n_rows) for j in range(n_labels) if not math.isnan(truth[i, j])]
+    n_samples, n_labels = truth.shape
+    cells = [
+        (i, j) for i in range(n_samples) for j in range(n_labels) if not math.isnan(truth[i, j])
+    ]
     if mode == "pooled":
         return [[(scores[i, j], int(truth[i, j]), i * n_labels + j) for i, j in cells]]
     if mode == "by_row":
         return [
             [(scores[i, j], int(truth[i, j]), j) for i, j in cells if i == row]
-            for row in range(n_rows)
+            for row in range(n_samples)
         ]
     return [
         [(scores[i, j], int(truth[i, j]), i) for i, j in cells if j == label]
@@ -138,10 +140,10 @@ def top_t_counts(rows, ties):
 
 def confusion(truth, predicted):
     """True positives and false positives over known entries, per row and per label."""
-    n_rows, n_labels = truth.shape
-    row = [[0, 0] for _ in range(n_rows)]
+    n_samples, n_labels = truth.shape
+    row = [[0, 0] for _ in range(n_samples)]
     label = [[0, 0] for _ in range(n_labels)]
-    for i in range(n_rows):
+    for i in range(n_samples):
         for j in range(n_labels):
             if not math.isnan(truth[i, j]) and predicted[i, j]:
                 row[i][int(truth[i, j] == 0)] += 1

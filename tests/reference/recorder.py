@@ -44,13 +44,13 @@ def score(estimator, X, y) -> float:
     rows = final._rows(X) if final is estimator else np.arange(0)
     if final is estimator:
         assert y.equals(final.truth[rows])
-    return final.scale * y.n_observed(ambiguous=True)
+    return final.scale * y.n_observed(unlabeled=True)
 
 
 def touch(labels: Labels) -> tuple:
     """Everything that could write into a memory map."""
     part = labels[::2]
     rows, values = labels.column(0)
-    edited = labels.hide([0], [0]).with_unstated("irrelevant").compact()
+    edited = labels.hide([0], [0]).with_implicit("negative").compact()
     counts = labels.n_observed(axis=0).sum()
     return part.states(), rows, values, edited.states(), counts, labels.positives().sum()

@@ -15,11 +15,11 @@ def sample_counts(generator, positives, U, V):
     """Counts of the positives by rejection, split topic by topic: (by_row, by_label)."""
     by_row, by_label = np.zeros(U.shape), np.zeros(V.shape)
     for n, label in zip(*np.nonzero(positives), strict=True):
-        shares = np.zeros(U.shape[1])
-        while shares.sum() == 0:
-            shares = generator.poisson(V[label] * U[n])
-        by_row[n] += shares
-        by_label[label] += shares
+        fractions = np.zeros(U.shape[1])
+        while fractions.sum() == 0:
+            fractions = generator.poisson(V[label] * U[n])
+        by_row[n] += fractions
+        by_label[label] += fractions
     return by_row, by_label
 
 

@@ -5,16 +5,16 @@ from __future__ import annotations
 import numpy as np
 
 
-def assign_folds(positives, shares, label_rank, tie_breaks):
+def assign_folds(positives, fractions, label_rank, tie_breaks):
     """Fold of each row of a dense boolean matrix; see the kernel of the same name."""
-    n_rows, n_labels = positives.shape
-    label_needs = np.outer(positives.sum(axis=0), shares)
-    fold_need = np.array(shares) * n_rows
-    folds = np.full(n_rows, -1)
+    n_samples, n_labels = positives.shape
+    label_needs = np.outer(positives.sum(axis=0), fractions)
+    fold_need = np.array(fractions) * n_samples
+    folds = np.full(n_samples, -1)
 
     def give(row, label_need):
         best = max(zip(label_need, fold_need, strict=True))
-        tied = [k for k in range(len(shares)) if (label_need[k], fold_need[k]) == best]
+        tied = [k for k in range(len(fractions)) if (label_need[k], fold_need[k]) == best]
         folds[row] = tied[int(tie_breaks[row] * len(tied))]
         fold_need[folds[row]] -= 1
         label_needs[positives[row], folds[row]] -= 1
@@ -32,20 +32,20 @@ def assign_folds(positives, shares, label_rank, tie_breaks):
     return folds
 
 
-def unevenness(positives, shares, folds, size_weight):
+def unevenness(positives, fractions, folds, size_weight):
     """The objective that the refinement descends on."""
     total = 0.0
-    for k, share in enumerate(shares):
+    for k, fraction in enumerate(fractions):
         inside = folds == k
         for label in range(positives.shape[1]):
             n = positives[:, label].sum()
             if n:
-                total += (positives[inside, label].sum() - share * n) ** 2 / n
-        total += size_weight * (inside.sum() - share * len(folds)) ** 2
+                total += (positives[inside, label].sum() - fraction * n) ** 2 / n
+        total += size_weight * (inside.sum() - fraction * len(folds)) ** 2
     return total
 
 
-def refine_folds(positives, shares, folds, size_weights):
+def refine_folds(positives, fractions, folds, size_weights):
     """Best single-row moves, each judged by recomputing the whole objective."""
     folds = np.array(folds)
     for weight in size_weights:
@@ -53,10 +53,10 @@ def refine_folds(positives, shares, folds, size_weights):
             source = folds[row]
             if np.sum(folds == source) == 1:
                 continue
-            values = np.empty(len(shares))
-            for k in range(len(shares)):
+            values = np.empty(len(fractions))
+            for k in range(len(fractions)):
                 folds[row] = k
-                values[k] = unevenness(positives, shares, folds, weight)
+                values[k] = unevenness(positives, fractions, folds, weight)
             better = values < values[source] - 1e-9
             folds[row] = np.argmin(np.where(better, values, np.inf)) if better.any() else source
     return folds

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from audit.sample_audits import bare_audit, sample_audit
-from labelgap.audit import Audit, read_decisions
+from auditing.sample_audits import bare_audit, sample_audit
+from labelgap.auditing import Audit, read_decisions
 from labelgap.report import write_audit_page
 from report.browsing import Browser
 
@@ -154,7 +154,9 @@ def test_can_be_printed(browser, page, tmp_path):
     browser.look(1000, medium="print", scheme="dark")
     assert browser.run("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
     assert browser.run("getComputedStyle(document.querySelector('.tray')).display") == "none"
-    assert browser.run("getComputedStyle(document.querySelector('.verdict')).display") == "block"
+    assert (
+        browser.run("getComputedStyle(document.querySelector('.decision-word')).display") == "block"
+    )
     why = "document.querySelector('.evidence summary')"
     assert browser.run(f"{why}.checkVisibility()") is True
     assert browser.run(f"getComputedStyle({why}).whiteSpace") == "normal"

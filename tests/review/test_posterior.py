@@ -9,10 +9,15 @@ from scipy.optimize import minimize
 from scipy.special import expit
 from scipy.stats import norm
 
-from labelgap.review import Candidates, item_traits, learn, remaining_gaps
-from labelgap.review import _posterior as module
-from labelgap.review._candidates import prior_log_odds
-from labelgap.review._posterior import chance, with_constant
+from labelgap.review import ReviewCandidates, item_traits
+from labelgap.review import _answer_model as module
+from labelgap.review._answer_model import (
+    expected_probability,
+    learn_from_answers,
+    prior_log_odds,
+    remaining_missing,
+    with_constant,
+)
 from review.books import drawn_candidates
 
 
@@ -22,7 +27,7 @@ def everything(candidates):
 
 def test_without_answers_the_audit_is_believed():
     candidates, _ = drawn_candidates()
-    posterior = learn(candidates, np.empty(0, dtype=int), np.empty(0))
+    posterior = learn_from_answers(candidates, np.empty(0, dtype=int), np.empty(0))
     mean, variance = posterior.log_odds(candidates, everything(candidates))
     np.testing.assert_allclose(mean, candidates.log_odds)
     assert (variance > 0).all()
@@ -34,17 +39,19 @@ def test_chance_is_near_the_integral(mean, variance):
     if variance:
         spread = np.sqrt(variance)
         exact = quad(lambda x: expit(x) * norm.pdf(x, mean, spread), mean - 12, mean + 12)[0]
-    assert chance(np.array(mean), np.array(variance)) == pytest.approx(exact, abs=0.01)
+    assert expected_probability(np.array(mean), np.array(variance)) == pytest.approx(
+        exact, abs=0.01
+    )
 
 
 def test_the_mode_is_that_of_the_joint_objective(monkeypatch):
     # prior variances held fixed: then it is one convex problem, which L-BFGS solves as well
     candidates, answers = drawn_candidates(80, 3, 1)
     monkeypatch.setattr(module, "_pooled", lambda *_: np.array([0.5, 0.05]))
-    monkeypatch.setattr(module, "_MOST_ROUNDS", 300)
-    monkeypatch.setattr(module, "_SMALL", 1e-9)
+    monkeypatch.setattr(module, "_MAX_ITER", 300)
+    monkeypatch.setattr(module, "_TOL", 1e-9)
     answered = np.arange(0, candidates.n, 2)
-    posterior = learn(candidates, answered, answers[answered])
+    posterior = learn_from_answers(candidates, answered, answers[answered])
     base = with_constant(candidates.log_odds[answered])
     traits = candidates.reach(answered)
     columns = candidates.columns[answered]
@@ -65,9 +72,9 @@ def test_the_mode_is_that_of_the_joint_objective(monkeypatch):
 def test_the_order_of_answers_does_not_matter(rng):
     candidates, answers = drawn_candidates()
     answered = rng.permutation(candidates.n)[:200]
-    one = learn(candidates, answered, answers[answered])
+    one = learn_from_answers(candidates, answered, answers[answered])
     turned = answered[::-1]
-    other = learn(candidates, turned, answers[turned])
+    other = learn_from_answers(candidates, turned, answers[turned])
     for first, second in zip(one, other, strict=True):
         np.testing.assert_allclose(first, second, atol=1e-8)
 
@@ -78,8 +85,8 @@ def test_answers_improve_what_is_said_of_other_entries(rng):
     answered, others = order[:600], order[600:]
     losses = []
     for known in (answered[:0], answered[:60], answered):
-        posterior = learn(candidates, known, answers[known])
-        p = np.clip(chance(*posterior.log_odds(candidates, others)), 1e-9, 1 - 1e-9)
+        posterior = learn_from_answers(candidates, known, answers[known])
+        p = np.clip(expected_probability(*posterior.log_odds(candidates, others)), 1e-9, 1 - 1e-9)
         losses.append(-np.mean(np.where(answers[others] == 1, np.log(p), np.log(1 - p))))
     assert losses[0] > losses[1] > losses[2]
 
@@ -87,7 +94,7 @@ def test_answers_improve_what_is_said_of_other_entries(rng):
 def test_a_label_of_which_nothing_is_known_learns_from_the_others():
     candidates, _ = drawn_candidates(100, 3, 1)
     answered = np.flatnonzero(candidates.columns < 2)
-    posterior = learn(candidates, answered, np.ones(answered.size))
+    posterior = learn_from_answers(candidates, answered, np.ones(answered.size))
     third = np.flatnonzero(candidates.columns == 2)
     mean, _ = posterior.log_odds(candidates, third)
     assert (mean - candidates.log_odds[third]).mean() > 0.2
@@ -100,16 +107,16 @@ def test_remaining_gaps_cover_the_truth():
         candidates, answers = drawn_candidates(150, 4, 1, seed=seed, effect=0.5)
         order = np.random.default_rng(seed).permutation(candidates.n)
         answered, left = order[:200], order[200:]
-        posterior = learn(candidates, answered, answers[answered])
-        guess = remaining_gaps(candidates, posterior, left)
+        posterior = learn_from_answers(candidates, answered, answers[answered])
+        guess = remaining_missing(candidates, posterior, left)
         covered += guess.low <= answers[left].sum() <= guess.high
     assert 34 <= covered <= 40
 
 
 def test_nothing_remains_when_all_is_decided():
     candidates, answers = drawn_candidates(20)
-    posterior = learn(candidates, everything(candidates), answers)
-    assert remaining_gaps(candidates, posterior, np.empty(0, dtype=int)).high == 0
+    posterior = learn_from_answers(candidates, everything(candidates), answers)
+    assert remaining_missing(candidates, posterior, np.empty(0, dtype=int)).high == 0
 
 
 @pytest.mark.parametrize("kind", ["dense", "sparse", "constant"])
@@ -127,7 +134,7 @@ def test_traits_are_scaled_scores(rng, kind):
     np.testing.assert_allclose((traits**2).mean(axis=0), 1, rtol=1e-6)
 
 
-def test_what_the_top_of_a_label_tells_fades_where_chances_are_small():
+def test_what_the_top_of_a_label_tells_fades_where_probabilities_are_small():
     """Forty refusals among the surest entries of a label say little of its thousand last ones."""
     said = np.concatenate([np.full(60, 0.4), np.full(1000, 0.002)])
     n = said.size
@@ -135,10 +142,12 @@ def test_what_the_top_of_a_label_tells_fades_where_chances_are_small():
     columns = np.repeat([0, 1], n)
     log_odds = prior_log_odds(np.concatenate([said, said]))
     items = [f"i{k}" for k in range(n)]
-    candidates = Candidates(rows, columns, log_odds, np.ones((n, 1)), items, ["a", "b"])
+    candidates = ReviewCandidates(rows, columns, log_odds, np.ones((n, 1)), items, ["a", "b"])
     answered = np.concatenate([np.arange(40), n + np.arange(40)])
     answers = np.concatenate([np.zeros(40), np.arange(40) % 2])
-    p = chance(*learn(candidates, answered, answers).log_odds(candidates, np.arange(2 * n)))
+    p = expected_probability(
+        *learn_from_answers(candidates, answered, answers).log_odds(candidates, np.arange(2 * n))
+    )
     refused, other = p[:n], p[n:]
     assert refused[50] < 0.15 < 0.4 < other[50]
     assert refused[-1] > 0.7 * other[-1]

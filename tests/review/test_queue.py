@@ -5,33 +5,32 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from labelgap.review import Candidates, choose_batch, learn
-from labelgap.review import _queue as module
-from labelgap.review._posterior import Posterior, chance
-from labelgap.review._queue import price_of_a_question
+from labelgap.review import ReviewCandidates
+from labelgap.review import _question_queue as module
+from labelgap.review._answer_model import AnswerPosterior, expected_probability, learn_from_answers
+from labelgap.review._question_queue import choose_batch, question_price
 from review.books import drawn_candidates
 
 NOTHING = np.empty(0, dtype=np.intp)
 
 
-def slow_gain(candidates, posterior, entry, open_, price):
+def slow_gain(candidates, posterior, entry, undecided, price):
     """The formula, one entry and one answer at a time."""
     label = candidates.columns[entry]
     covariance = posterior.covariances[label]
     traits = candidates.reach(np.arange(candidates.n))
     mean, variance = posterior.log_odds(candidates, np.arange(candidates.n))
     spread = traits[entry] @ covariance @ traits[entry]
-    p = float(chance(mean[entry], variance[entry]))
+    p = float(expected_probability(mean[entry], variance[entry]))
     q = p * (1 - p)
     total = p
-    for k in open_:
+    for k in undecided:
         if candidates.columns[k] != label:
             continue
         shared = traits[k] @ covariance @ traits[entry]
         after = variance[k] - shared**2 * q / (1 + q * spread)
-        yes, no = (
-            float(chance(mean[k] + shared * (y - p) / (1 + q * spread), after)) for y in (1, 0)
-        )
+        moved = [mean[k] + shared * (y - p) / (1 + q * spread) for y in (1, 0)]
+        yes, no = expected_probability(np.array(moved), after)
         expected = p * yes + (1 - p) * no
         worth = p * max(yes - price, 0) + (1 - p) * max(no - price, 0)
         total += worth - max(expected - price, 0)
@@ -41,39 +40,39 @@ def slow_gain(candidates, posterior, entry, open_, price):
 def test_gains_are_those_of_the_formula():
     candidates, answers = drawn_candidates(30, 2, 1)
     answered = np.arange(10)
-    posterior = learn(candidates, answered, answers[answered])
-    open_ = np.arange(10, candidates.n)
-    means, variances = posterior.log_odds(candidates, open_)
-    contests = module._contests(candidates, posterior, open_, means, variances, 0.4)
-    assert len(contests) == 2
-    for contest in contests:
-        expected = [slow_gain(candidates, posterior, k, open_, 0.4) for k in contest._entries]
-        np.testing.assert_allclose(contest._gains, expected, rtol=1e-9)
-        assert contest.best_gain == pytest.approx(max(expected))
+    posterior = learn_from_answers(candidates, answered, answers[answered])
+    undecided = np.arange(10, candidates.n)
+    means, variances = posterior.log_odds(candidates, undecided)
+    queues = module._label_queues(candidates, posterior, undecided, means, variances, 0.4)
+    assert len(queues) == 2
+    for queue in queues:
+        expected = [slow_gain(candidates, posterior, k, undecided, 0.4) for k in queue._entries]
+        np.testing.assert_allclose(queue._gains, expected, rtol=1e-9)
+        assert queue.best_gain == pytest.approx(max(expected))
 
 
 def test_the_first_question_gains_most():
     candidates, _ = drawn_candidates(30, 2, 1)
-    posterior = learn(candidates, NOTHING, np.empty(0))
-    open_ = np.arange(candidates.n)
-    chances = chance(*posterior.log_odds(candidates, open_))
-    price = price_of_a_question(chances, 20)
-    gains = [slow_gain(candidates, posterior, k, open_, price) for k in open_]
-    assert choose_batch(candidates, posterior, open_, 2, horizon=10)[0] == int(np.argmax(gains))
+    posterior = learn_from_answers(candidates, NOTHING, np.empty(0))
+    undecided = np.arange(candidates.n)
+    probabilities = expected_probability(*posterior.log_odds(candidates, undecided))
+    price = question_price(probabilities, 20)
+    gains = [slow_gain(candidates, posterior, k, undecided, price) for k in undecided]
+    assert choose_batch(candidates, posterior, undecided, 2, horizon=10)[0] == int(np.argmax(gains))
 
 
-def two_labels(n: int = 40) -> Candidates:
-    """Of the same chances; about the second label much is uncertain."""
+def two_labels(n: int = 40) -> ReviewCandidates:
+    """Of the same probabilities; about the second label much is uncertain."""
     columns = np.repeat([0, 1], n)
     log_odds = np.tile(np.linspace(-1, 1, n), 2)
     rows = np.arange(2 * n)
     items = [f"i{k}" for k in rows]
-    return Candidates(rows, columns, log_odds, np.ones((2 * n, 1)), items, ["known", "open"])
+    return ReviewCandidates(rows, columns, log_odds, np.ones((2 * n, 1)), items, ["known", "open"])
 
 
-def certain(covariances: list[float]) -> Posterior:
+def certain(covariances: list[float]) -> AnswerPosterior:
     spread = np.array(covariances)[:, None, None]
-    return Posterior(np.array([0.0, 1.0]), np.zeros((2, 2)), np.zeros((2, 1)), spread)
+    return AnswerPosterior(np.array([0.0, 1.0]), np.zeros((2, 2)), np.zeros((2, 1)), spread)
 
 
 def test_an_uncertain_label_is_asked_about_before_it_is_the_most_probable():
@@ -93,9 +92,9 @@ def test_a_batch_does_not_ask_the_same_thing_again_and_again():
     assert set(candidates.columns[batch]) == {0, 1}
 
 
-def test_certain_labels_are_asked_by_chance():
+def test_certain_labels_are_asked_by_probability():
     candidates, _ = drawn_candidates(40, 3, 1)
-    flat = Posterior(
+    flat = AnswerPosterior(
         np.array([0.0, 1.0]), np.zeros((2, 2)), np.zeros((3, 2)), np.full((3, 2, 2), 1e-15)
     )
     batch = choose_batch(candidates, flat, np.arange(candidates.n), 10)
@@ -105,25 +104,25 @@ def test_certain_labels_are_asked_by_chance():
 @pytest.mark.parametrize("n_open", [0, 1, 5, 200])
 def test_a_batch_is_full_or_all_there_is(n_open):
     candidates, _ = drawn_candidates(100, 2, 1)
-    posterior = learn(candidates, NOTHING, np.empty(0))
-    open_ = np.arange(n_open)
-    batch = choose_batch(candidates, posterior, open_, 190)
+    posterior = learn_from_answers(candidates, NOTHING, np.empty(0))
+    undecided = np.arange(n_open)
+    batch = choose_batch(candidates, posterior, undecided, 190)
     assert batch.size == min(190, n_open)
     assert len(set(batch.tolist())) == batch.size
-    assert set(batch.tolist()) <= set(open_.tolist())
+    assert set(batch.tolist()) <= set(undecided.tolist())
 
 
-def test_many_labels_compete_by_chance(monkeypatch):
+def test_many_labels_compete_by_probability(monkeypatch):
     monkeypatch.setattr(module, "_MOST_LABELS", 1)
     candidates, _ = drawn_candidates(50, 4, 1)
-    posterior = learn(candidates, NOTHING, np.empty(0))
+    posterior = learn_from_answers(candidates, NOTHING, np.empty(0))
     batch = choose_batch(candidates, posterior, np.arange(candidates.n), 30)
     assert len(set(batch.tolist())) == 30
     assert len(set(candidates.columns[batch])) == 4
 
 
 def test_the_price_is_where_the_questions_end():
-    chances = np.array([0.1, 0.9, 0.5, 0.7])
-    assert price_of_a_question(chances, 2) == 0.7
-    assert price_of_a_question(chances, 4) == 0.0
-    assert price_of_a_question(np.empty(0), 3) == 0.0
+    probabilities = np.array([0.1, 0.9, 0.5, 0.7])
+    assert question_price(probabilities, 2) == 0.7
+    assert question_price(probabilities, 4) == 0.0
+    assert question_price(np.empty(0), 3) == 0.0

@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from labelgap.audit import read_decisions
+from labelgap.auditing import read_decisions
 from labelgap.review import DecisionStore
 from report.browsing import Browser
 from review.books import book_audit
@@ -145,11 +145,11 @@ def test_keys_undo_and_the_next_batch(browser, server):
     browser.wait("document.querySelector('#said').textContent.startsWith('The model has learned')")
     assert browser.text("#n-decided") == "19 of 45"
     assert browser.text("#n-skipped") == "1"
-    assert "before your answers" in browser.text("#chance-words")
+    assert "before your answers" in browser.text("#probability-words")
     assert browser.complaints == []
 
 
-def test_the_report_and_the_queue_share_decisions(browser, server, tmp_path):
+def test_the_report_and_the_queue_fraction_decisions(browser, server, tmp_path):
     browser.open(server.url, until=READY)
     asked = answer(browser, "accept")
     browser.click("#to-report")
@@ -192,7 +192,7 @@ def test_two_reviewers_and_what_they_differ_about(browser, server, tmp_path):
         assert other.complaints == []
     answer(browser, "accept")
     assert "Bob: 2" in browser.text("#reviewers")
-    assert browser.text("#disputes li").endswith("Ann accept, then Bob reject")
+    assert browser.text("#disagreements li").endswith("Ann accept, then Bob reject")
     assert len(server.kept) == 3
     assert browser.complaints == []
 

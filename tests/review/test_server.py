@@ -68,8 +68,8 @@ def test_questions_answers_and_the_file_of_decisions(client):
     batch = client.json("/api/batch?client=Ann")
     assert len(batch["questions"]) == 20
     first, second = batch["questions"][:2]
-    assert 0 < first["chance"] < 1
-    assert first["evidence"]["companions"]
+    assert 0 < first["probability"] < 1
+    assert first["evidence"]["cooccurring"]
     client.decide(first, "accept", request="1")
     after = client.decide(second, "reject", request="2")["progress"]
     assert (after["n_accepted"], after["n_rejected"]) == (1, 1)
@@ -212,6 +212,6 @@ def test_two_reviewers_at_once_lose_nothing(client):
     for thread in threads:
         thread.join()
     store = client.server.review.store
-    assert store.last_number() == 60
+    assert sum(one.n_decisions for one in store.last()) == 60
     assert {one.n_reviewers for one in store.last()} == {2}
-    assert len(client.json("/api/progress")["disputes"]) == 30
+    assert len(client.json("/api/progress")["disagreements"]) == 30

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
-from labelgap.audit import read_decisions, write_decisions
+from labelgap.auditing import read_decisions, write_decisions
 from labelgap.review import UnknownEntryError
-from labelgap.review._session import batch_size
+from labelgap.review._review_session import batch_size
 from review.books import book_audit, open_review
 
 
@@ -57,14 +58,14 @@ def test_decided_entries_are_not_asked_again_until_withdrawn(tmp_path):
     assert entries(first)[0] in entries(review.next_batch("Ann"))
 
 
-def test_answers_change_the_chances_of_the_next_batch(tmp_path):
+def test_answers_change_the_probabilities_of_the_next_batch(tmp_path):
     review = open_review(tmp_path)
     for decision, sign in (("reject", -1), ("accept", 1)):
         folder = tmp_path / decision
         folder.mkdir()
         review = open_review(folder)
         answer(review, review.next_batch("Ann"), decision)
-        moved = [one.chance - one.suggestion.probability for one in review.next_batch("Ann")]
+        moved = [one.probability - one.suggestion.probability for one in review.next_batch("Ann")]
         assert sign * sum(moved) > 0.5
 
 
@@ -74,13 +75,13 @@ def test_a_review_goes_on_where_it_was(tmp_path):
     again = open_review(tmp_path)
     assert again.progress() == open_review(tmp_path).progress()
     expected = review.next_batch("Ann")
-    assert [(one.suggestion, one.chance) for one in again.next_batch("Ann")] == [
-        (one.suggestion, one.chance) for one in expected
+    assert [(one.suggestion, one.probability) for one in again.next_batch("Ann")] == [
+        (one.suggestion, one.probability) for one in expected
     ]
     assert again.progress() == review.progress()
 
 
-def test_progress_counts_and_names_disputes(tmp_path):
+def test_progress_counts_and_names_disagreements(tmp_path):
     review = open_review(tmp_path)
     first, second, third, fourth = review.next_batch("Ann", 4)
     answer(review, [first, second], "accept")
@@ -92,9 +93,9 @@ def test_progress_counts_and_names_disputes(tmp_path):
     assert (seen.n_accepted, seen.n_rejected, seen.n_skipped) == (1, 2, 1)
     assert seen.found == ((0, 0), (1, 0), (2, 1), (3, 1))
     assert seen.by_reviewer == {"Bob": 2, "Ann": 1}
-    (dispute,) = seen.disputes
-    assert (dispute.item, dispute.label) == entries([first])[0]
-    assert dispute.said == (("Ann", "accept"), ("Bob", "reject"))
+    (disagreement,) = seen.disagreements
+    assert (disagreement.item, disagreement.label) == entries([first])[0]
+    assert disagreement.answers == (("Ann", "accept"), ("Bob", "reject"))
 
 
 def test_fewer_gaps_remain_after_each_batch(tmp_path):
@@ -146,12 +147,14 @@ def test_batches_grow_with_the_answers():
 
 
 def test_new_scores_reach_the_next_batch(tmp_path):
-    def rescore(candidates, answered, answers):
-        assert answered.size == answers.size == 20
-        # the least probable entries have become the most probable ones
-        return -candidates.log_odds
+    audit = book_audit()
 
-    review = open_review(tmp_path, rescore=rescore, patience=30.0)
+    def rescore(entries, answered, answers):
+        assert answered[0].size == answers.size == 20
+        # the least probable entries have become the most probable ones
+        return np.array([1 - suggestion.probability for suggestion in audit.suggestions])
+
+    review = open_review(tmp_path, audit, rescore=rescore, patience=30.0)
     first = review.next_batch("Ann")
     answer(review, first[::2], "accept")
     answer(review, first[1::2], "reject")

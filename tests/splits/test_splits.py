@@ -18,18 +18,18 @@ from labelgap.splits import (
 from reference import stratification as reference
 
 
-def skewed_positives(n_rows=400, n_labels=25, seed=0):
+def skewed_positives(n_samples=400, n_labels=25, seed=0):
     rng = np.random.default_rng(seed)
     rates = np.geomspace(0.01, 0.5, n_labels)
-    return rng.random((n_rows, n_labels)) < rates
+    return rng.random((n_samples, n_labels)) < rates
 
 
 def unevenness(positives, tests):
-    shares = np.full(len(tests), 1 / len(tests))
+    fractions = np.full(len(tests), 1 / len(tests))
     folds = np.empty(len(positives), dtype=int)
     for k, test in enumerate(tests):
         folds[test] = k
-    return reference.unevenness(positives, shares, folds, size_weight=0.0)
+    return reference.unevenness(positives, fractions, folds, size_weight=0.0)
 
 
 def folds_of(splitter, positives):
@@ -38,26 +38,26 @@ def folds_of(splitter, positives):
 
 @settings(deadline=None, max_examples=30)
 @given(st.integers(2, 5), st.integers(5, 40), st.integers(1, 6), st.booleans(), st.integers(0, 99))
-def test_every_row_is_tested_once(n_splits, n_rows, n_labels, shuffle, seed):
-    positives = np.random.default_rng(seed).random((n_rows, n_labels)) < 0.3
+def test_every_row_is_tested_once(n_splits, n_samples, n_labels, shuffle, seed):
+    positives = np.random.default_rng(seed).random((n_samples, n_labels)) < 0.3
     splitter = IterativeStratification(
         n_splits, shuffle=shuffle, random_state=seed if shuffle else None
     )
-    pairs = list(splitter.split(np.zeros((n_rows, 1)), positives))
+    pairs = list(splitter.split(np.zeros((n_samples, 1)), positives))
     assert len(pairs) == splitter.get_n_splits() == n_splits
     np.testing.assert_array_equal(
-        np.sort(np.concatenate([test for _, test in pairs])), range(n_rows)
+        np.sort(np.concatenate([test for _, test in pairs])), range(n_samples)
     )
     for train, test in pairs:
         assert test.size > 0
-        np.testing.assert_array_equal(np.sort(np.concatenate([train, test])), range(n_rows))
+        np.testing.assert_array_equal(np.sort(np.concatenate([train, test])), range(n_samples))
 
 
 def test_unrefined_folds_are_the_published_algorithm():
     positives = skewed_positives(120, 10)
-    shares = np.full(4, 0.25)
-    expected = reference.assign_folds(positives, shares, np.arange(10), np.zeros(120))
-    folds = stratified_folds(positives, shares, shuffle=False, n_refinements=0)
+    fractions = np.full(4, 0.25)
+    expected = reference.assign_folds(positives, fractions, np.arange(10), np.zeros(120))
+    folds = stratified_folds(positives, fractions, shuffle=False, n_refinements=0)
     np.testing.assert_array_equal(folds, expected)
 
 
@@ -102,17 +102,17 @@ def test_unknown_entries_do_not_count():
     unknown = np.random.default_rng(1).random(positives.shape) < 0.4
     with_nan = np.where(unknown, np.nan, positives)
     known_positives = np.where(unknown, 0.0, positives)
-    shares = np.full(5, 0.2)
-    expected = stratified_folds(known_positives, shares, random_state=0)
+    fractions = np.full(5, 0.2)
+    expected = stratified_folds(known_positives, fractions, random_state=0)
     encodings = {
         "nan": with_nan,
         "labels": Labels.from_dense(with_nan),
         "sparse": sparse.csr_matrix(known_positives),
-        "ambiguous": Labels.from_dense(known_positives, zeros="ambiguous"),
+        "unlabeled": Labels.from_dense(known_positives, zeros="unlabeled"),
         "masked": np.ma.masked_array(positives, mask=unknown),
     }
     for name, y in encodings.items():
-        folds = stratified_folds(y, shares, random_state=0)
+        folds = stratified_folds(y, fractions, random_state=0)
         np.testing.assert_array_equal(folds, expected, err_msg=name)
 
 
@@ -123,10 +123,10 @@ def test_a_label_nobody_looked_at_does_not_disturb():
 
 def test_random_state_repeats_and_matters():
     positives = skewed_positives()
-    shares = np.full(5, 0.2)
-    first = stratified_folds(positives, shares, random_state=1)
-    np.testing.assert_array_equal(first, stratified_folds(positives, shares, random_state=1))
-    assert (first != stratified_folds(positives, shares, random_state=2)).any()
+    fractions = np.full(5, 0.2)
+    first = stratified_folds(positives, fractions, random_state=1)
+    np.testing.assert_array_equal(first, stratified_folds(positives, fractions, random_state=1))
+    assert (first != stratified_folds(positives, fractions, random_state=2)).any()
 
 
 class MeanOfLabels(DummyRegressor):
@@ -152,7 +152,7 @@ def test_serves_scikit_learn_searches():
 
 
 @pytest.mark.parametrize(("test_size", "expected"), [(None, 100), (0.3, 120), (50, 50)])
-def test_train_test_split_sizes_and_shares(test_size, expected):
+def test_train_test_split_sizes_and_fractions(test_size, expected):
     positives = skewed_positives()
     rows = np.arange(400)
     X_train, X_test, y_train, y_test, train, test = stratified_train_test_split(
@@ -199,7 +199,7 @@ def test_errors_name_argument_and_remedy():
         list(IterativeStratification(3).split(X[:19], positives))
     with pytest.raises(ValueError, match="n_refinements"):
         list(IterativeStratification(3, n_refinements=-1).split(X, positives))
-    with pytest.raises(ValueError, match="test_size=20: give a share"):
+    with pytest.raises(ValueError, match="test_size=20: give a fraction"):
         stratified_train_test_split(X, positives, test_size=20)
     with pytest.raises(ValueError, match="do not make up all 20 rows"):
         stratified_train_test_split(X, positives, test_size=0.5, train_size=0.2)
@@ -219,7 +219,7 @@ def test_more_even_than_the_package_on_delicious(data_dir):
     theirs = [test for _, test in theirs.split(np.zeros(len(positives)), positives)]
     ours = [test for _, test in IterativeStratification(5, **options).split(None, labels)]
     assert label_odds_gap(positives, ours) < label_odds_gap(positives, theirs) / 2
-    assert share_gap(positives, ours) < share_gap(positives, theirs)
+    assert fraction_gap(positives, ours) < fraction_gap(positives, theirs)
     sizes = [test.size for test in ours]
     assert max(sizes) - min(sizes) <= 3
 
@@ -230,7 +230,7 @@ def label_odds_gap(positives, tests):
     return np.abs(odds - positives.sum(0) / (~positives).sum(0)).mean()
 
 
-def share_gap(positives, tests):
-    """Mean distance of a fold's share of each label's positives from one over the folds."""
+def fraction_gap(positives, tests):
+    """Mean distance of a fold's fraction of each label's positives from one over the folds."""
     counts = np.array([positives[test].sum(0) for test in tests])
     return np.abs(counts / positives.sum(0) - 1 / len(tests)).mean()

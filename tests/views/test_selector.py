@@ -13,9 +13,9 @@ from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import Pipeline
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from labelgap.views import ViewGroups, ViewSelector, from_blocks, present
+from labelgap.views import Views, ViewSelector, from_blocks, present
 
-GROUPS = ViewGroups({"noise": 2, "signal": 3, "more": 1})
+VIEWS = Views({"noise": 2, "signal": 3, "more": 1})
 
 
 @parametrize_with_checks([ViewSelector({"first": 1})])
@@ -32,30 +32,30 @@ def _problem():
 @pytest.mark.parametrize("container", [np.asarray, sparse.csr_array, sparse.csr_matrix])
 def test_selects_columns(container):
     X, _ = _problem()
-    selector = ViewSelector(GROUPS, keep=["more", "signal"]).fit(container(X))
+    selector = ViewSelector(VIEWS, keep=["more", "signal"]).fit(container(X))
     chosen = selector.transform(container(X))
     chosen = chosen.toarray() if sparse.issparse(chosen) else chosen
     np.testing.assert_array_equal(chosen, X[:, [5, 2, 3, 4]])
-    assert dict(selector.groups_) == {"more": slice(0, 1), "signal": slice(1, 4)}
+    assert dict(selector.views_) == {"more": slice(0, 1), "signal": slice(1, 4)}
 
 
 def test_all_views_by_default():
     X, _ = _problem()
-    np.testing.assert_array_equal(ViewSelector(GROUPS).fit_transform(X), X)
+    np.testing.assert_array_equal(ViewSelector(VIEWS).fit_transform(X), X)
 
 
 def test_marks_of_missing_views_pass_through():
     mask = np.array([True, False, True])
     for wrap in (np.asarray, sparse.csr_array):
-        X, groups = from_blocks({"a": wrap(np.ones((3, 2))), "b": np.ones((3, 1))}, {"a": mask})
-        selector = ViewSelector(groups, keep=["a"])
+        X, views = from_blocks({"a": wrap(np.ones((3, 2))), "b": np.ones((3, 1))}, {"a": mask})
+        selector = ViewSelector(views, keep=["a"])
         kept = selector.fit_transform(X)
-        assert present(kept, selector.groups_).ravel().tolist() == mask.tolist()
+        assert present(kept, selector.views_).ravel().tolist() == mask.tolist()
 
 
 def test_a_search_finds_the_view_that_helps():
     X, y = _problem()
-    pipeline = Pipeline([("views", ViewSelector(GROUPS)), ("model", LogisticRegression())])
+    pipeline = Pipeline([("views", ViewSelector(VIEWS)), ("model", LogisticRegression())])
     grid = {"views__keep": [["noise"], ["signal"], ["more"]]}
     search = GridSearchCV(pipeline, grid, cv=3, error_score="raise").fit(X, y)
     assert search.best_params_ == {"views__keep": ["signal"]}
@@ -69,7 +69,7 @@ def test_frames_in_frames_out(library, frame_type):
     X, _ = _problem()
     names = [f"f{j}" for j in range(6)]
     frame = frame_type(dict(zip(names, X.T, strict=True)))
-    selector = ViewSelector(GROUPS, keep=["signal"]).set_output(transform=library)
+    selector = ViewSelector(VIEWS, keep=["signal"]).set_output(transform=library)
     chosen = selector.fit_transform(frame)
     assert isinstance(chosen, frame_type)
     assert list(chosen.columns) == ["f2", "f3", "f4"]
@@ -80,7 +80,7 @@ def test_frames_in_frames_out(library, frame_type):
 
 def test_names_without_a_frame():
     X, _ = _problem()
-    selector = ViewSelector(GROUPS, keep=["more"]).fit(X)
+    selector = ViewSelector(VIEWS, keep=["more"]).fit(X)
     assert selector.get_feature_names_out().tolist() == ["x5"]
     assert selector.get_feature_names_out(list("abcdef")).tolist() == ["f"]
 
@@ -88,7 +88,7 @@ def test_names_without_a_frame():
 def test_search_in_frames():
     X, y = _problem()
     frame = pd.DataFrame(X, columns=[f"f{j}" for j in range(6)])
-    pipeline = Pipeline([("views", ViewSelector(GROUPS)), ("model", LogisticRegression())])
+    pipeline = Pipeline([("views", ViewSelector(VIEWS)), ("model", LogisticRegression())])
     pipeline.set_output(transform="pandas")
     search = GridSearchCV(pipeline, {"views__keep": [["noise"], ["signal"], None]}, cv=3)
     search.fit(frame, y)
@@ -96,8 +96,8 @@ def test_search_in_frames():
 
 
 def test_clone_keeps_groups():
-    copied = clone(ViewSelector(GROUPS, keep=["more"]))
-    assert copied.groups == GROUPS
+    copied = clone(ViewSelector(VIEWS, keep=["more"]))
+    assert copied.views == VIEWS
     assert copied.keep == ["more"]
 
 
@@ -115,9 +115,9 @@ def test_clone_keeps_groups():
 )
 def test_keep_errors(keep, message):
     with pytest.raises(ValueError, match=message):
-        ViewSelector(GROUPS, keep=keep).fit(np.zeros((3, 6)))
+        ViewSelector(VIEWS, keep=keep).fit(np.zeros((3, 6)))
 
 
 def test_too_narrow_a_matrix():
     with pytest.raises(ValueError, match="view 'more' ends at column 6, but X has 5 columns"):
-        ViewSelector(GROUPS).fit(np.zeros((3, 5)))
+        ViewSelector(VIEWS).fit(np.zeros((3, 5)))

@@ -11,16 +11,16 @@ rng = np.random.default_rng(0)
 X = rng.normal(size=(1500, 6))
 spicy, warm, sweet = X[:, 0] > 0.5, X[:, 0] + X[:, 1] > 0.8, X[:, 2] > 0.6
 complete = np.column_stack([spicy, warm, sweet, spicy & warm])
-recorded = complete & (rng.random(complete.shape) < 0.7)  # 30% were forgotten
+recorded = complete & (rng.random(complete.shape) < 0.7)  # 30% are missing
 Y = Labels.from_dense(recorded.astype(float), names=["spicy", "warm", "sweet", "curry"])
 
 # [audit]
-from labelgap.audit import audit
+from labelgap import audit
 
 found = audit(X, Y, item_ids=[f"dish {k}" for k in range(1500)])
 print(found.summary.gaps)
-print(f"about {found.summary.recorded.value:.1f} of the labels are recorded")
-print("forgotten:", (complete & ~recorded).sum(), "labels")
+print(f"about {found.summary.label_frequency.value:.1f} of the labels are recorded")
+print("missing:", (complete & ~recorded).sum(), "labels")
 
 # [suggestions]
 places = [
@@ -29,10 +29,10 @@ places = [
 ]
 right = np.mean([complete[place] for place in places])
 print(f"more than 9 of 10 of the first 300 are right: {right > 0.9}")
-print([other.label for other in found.suggestions[0].evidence.companions][:1])
+print([other.label for other in found.suggestions[0].evidence.cooccurring][:1])
 
 # [json]
-from labelgap.audit import Audit
+from labelgap import Audit
 
 assert Audit.from_json(found.to_json()) == found
 

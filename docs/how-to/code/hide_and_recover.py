@@ -6,14 +6,14 @@
 from labelgap.generators import make_low_rank
 from labelgap.protocols import hide_per_row
 
-complete = make_low_rank(600, 30, 12, share_hidden=0.0, random_state=0)
+complete = make_low_rank(600, 30, 12, fraction_hidden=0.0, random_state=0)
 hidden = hide_per_row(complete.full, 0.4, random_state=1)
 print(hidden.labels)
 print("hidden entries:", hidden.n_hidden, "of which relevant:", int(hidden.values.sum()))
 
 # [score]
+from labelgap.baselines import BinaryRelevance, KNeighborsLabels, LabelPrior
 from labelgap.metrics import auc, average_precision
-from labelgap.yardsticks import BinaryRelevance, KNeighborsLabels, LabelPrior
 
 for model in (BinaryRelevance(), KNeighborsLabels(20), LabelPrior()):
     scores = model.fit(complete.X, hidden.labels).decision_function(complete.X)

@@ -43,8 +43,8 @@ from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
+from labelgap.baselines import BinaryRelevance, KNeighborsLabels
 from labelgap.metrics import get_scorer
-from labelgap.yardsticks import BinaryRelevance, KNeighborsLabels
 
 columns = make_column_transformer(
     (OneHotEncoder(drop="if_binary"), ["channel"]), remainder=StandardScaler()
@@ -61,8 +61,8 @@ print(type(search.best_params_.get("model", pipeline["model"])).__name__)
 print(f"cross-validated average precision: {search.best_score_:.3f}")
 
 # [evaluate]
+from labelgap.baselines import LabelPrior
 from labelgap.metrics import evaluate
-from labelgap.yardsticks import LabelPrior
 
 probability = search.predict_proba(X_test)
 prior = Pipeline([("columns", columns), ("model", LabelPrior())]).fit(X_train, Y_train)

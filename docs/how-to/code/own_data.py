@@ -29,7 +29,7 @@ long = read_table(
     label_table=pairs,
     item="id",
     value="value",
-    unstated="unknown",
+    implicit="unknown",
     text="note",
     drop=["urgent", "legal"],
 )

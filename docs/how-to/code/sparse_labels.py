@@ -16,18 +16,18 @@ positives = truth * observed
 
 Y = Labels.from_sparse(positives, observed=observed)
 print(Y)
-print("stored:", Y.entries.nnz, "entries; what is not stored is", Y.unstated.name)
+print("stored:", Y.entries.nnz, "entries; what is not stored is", Y.implicit.name)
 
 # [meaning]
 print(Labels.from_sparse(positives))
-print(Labels.from_sparse(positives, zeros="ambiguous"))
+print(Labels.from_sparse(positives, zeros="unlabeled"))
 
 # [fold]
 from sklearn.model_selection import cross_validate
 
+from labelgap.baselines import KNeighborsLabels, LabelPrior
 from labelgap.metrics import get_scorer
 from labelgap.splits import IterativeStratification
-from labelgap.yardsticks import KNeighborsLabels, LabelPrior
 
 folds = IterativeStratification(3)
 for model in (KNeighborsLabels(50), LabelPrior()):

@@ -11,25 +11,25 @@ rng = np.random.default_rng(0)
 colour, text = rng.random((200, 8)), rng.random((200, 5))
 has_text = rng.random(200) < 0.6
 
-X, groups = from_blocks({"colour": colour, "text": text}, present={"text": has_text})
-print(X.shape, groups)
-print("rows per view:", dict(zip(groups, present(X, groups).sum(axis=0).tolist(), strict=True)))
+X, views = from_blocks({"colour": colour, "text": text}, present={"text": has_text})
+print(X.shape, views)
+print("rows per view:", dict(zip(views, present(X, views).sum(axis=0).tolist(), strict=True)))
 
 # [search]
 from sklearn.impute import SimpleImputer
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import Pipeline
 
+from labelgap.baselines import BinaryRelevance
 from labelgap.metrics import get_scorer
 from labelgap.splits import IterativeStratification
-from labelgap.yardsticks import BinaryRelevance
 
 Y = np.column_stack([colour[:, 0] > 0.6, colour[:, 1] > 0.5, text[:, 0] > 0.7]).astype(float)
 Y[rng.random(Y.shape) < 0.3] = np.nan
 
 pipeline = Pipeline(
     [
-        ("views", ViewSelector(groups)),
+        ("views", ViewSelector(views)),
         ("fill", SimpleImputer()),
         ("model", BinaryRelevance()),
     ]
@@ -41,6 +41,6 @@ search.fit(X, Y)
 print("best views:", search.best_params_["views__keep"])
 
 # [back]
-blocks = to_blocks(X, groups)
+blocks = to_blocks(X, views)
 print({name: block.shape for name, block in blocks.items()})
 print("same colours:", np.array_equal(blocks["colour"], colour))

@@ -25,20 +25,20 @@ def best_weight(r, p):
     )
 
 
-def learned_share(r, share):
+def learned_fraction(r, fraction):
     """What a topic with one label and no features predicts after learning at best weights."""
 
     def gradient(psi):
         p = special.expit(psi)
         count = best_weight(r, p) / -np.expm1(-best_weight(r, p))
-        return share * (count - (count + r) * p) - (1 - share) * r * p
+        return fraction * (count - (count + r) * p) - (1 - fraction) * r * p
 
     return -np.expm1(-r * np.logaddexp(0, brentq(gradient, -30, 18)))
 
 
-print("     r  predicted / actual share of positives, at shares of 0.01, 0.1, 0.3, 0.5")
+print("     r  predicted / actual fraction of positives, at shares of 0.01, 0.1, 0.3, 0.5")
 for r in (0.1, 0.3, 1.0, 3.0, 10.0, 100.0):
-    ratios = (learned_share(r, share) / share for share in (0.01, 0.1, 0.3, 0.5))
+    ratios = (learned_fraction(r, fraction) / fraction for fraction in (0.01, 0.1, 0.3, 0.5))
     print(f"{r:6.1f} ", *(f"{ratio:.3f}" for ratio in ratios))
 
 # [shape]

@@ -18,10 +18,10 @@ tags = sorted(set().union(*themes.values()))
 rng = np.random.default_rng(0)
 
 
-def draw(n_rows):
+def draw(n_samples):
     """Features of some items, and their tags."""
-    X = rng.normal(size=(n_rows, 8))
-    log_odds = np.full((n_rows, len(tags)), -3.5)
+    X = rng.normal(size=(n_samples, 8))
+    log_odds = np.full((n_samples, len(tags)), -3.5)
     for place, members in enumerate(themes.values()):
         columns = [tags.index(tag) for tag in members]
         log_odds[:, columns] += 2.5 * X[:, [place]] + [1.5, 1.0, 0.5, 0.0, 0.0]
@@ -46,8 +46,8 @@ print(*model.classes_[~model.seen_])
 print(model.predict_proba(X_test).shape, model.predict_proba(X_test, labels="unseen").shape)
 
 # [score]
+from labelgap.baselines import CooccurrenceVote
 from labelgap.metrics import auc
-from labelgap.yardsticks import CooccurrenceVote
 
 truth = Labels.from_dense(Y_test, names=tags)[:, [tags.index(tag) for tag in model.classes_]]
 unseen = truth[:, ~model.seen_]

@@ -37,7 +37,7 @@ for ridge_v in (0.0, 1.0):
     print(f"ridge {ridge_v:g}: |V| after 10, 100, 1000 iterations", *np.round(sizes, 1))
 
 # [vacuous]
-from labelgap.kernels.oblique import row_sweeps
+from labelgap.kernels.coordinate_descent import row_sweeps
 
 for n_labels in (8, 9, 12, 20, 40):
     V = rng.normal(size=(n_labels, 8))

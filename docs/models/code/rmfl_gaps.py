@@ -30,7 +30,7 @@ for one in (model, ridge):
 hidden = np.isnan(Y.to_dense())
 truth = full[train].to_dense()
 scores = {
-    "complete": model.complete(Y),
+    "impute": model.impute(Y),
     "features alone": model.decision_function(X[train]),
     "ridge": ridge.decision_function(X[train]),
 }

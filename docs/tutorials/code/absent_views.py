@@ -20,9 +20,9 @@ print(pd.concat([timbre.iloc[:6, :3], rhythm.iloc[:6, :3]], axis=1).round(2).to_
 # [views]
 from labelgap.views import from_blocks, present
 
-X, groups = from_blocks({"timbre": timbre, "rhythm": rhythm})
-there = present(X, groups)
-print(groups)
+X, views = from_blocks({"timbre": timbre, "rhythm": rhythm})
+there = present(X, views)
+print(views)
 print("songs with timbre, with rhythm:", *there.sum(axis=0), "with both:", there.all(axis=1).sum())
 
 # [fit]
@@ -45,7 +45,7 @@ def on_means(model):
     return make_pipeline(StandardScaler(), SimpleImputer(), model)
 
 
-subspace = IMVWL(groups, 1.0, predictor="combined", scaling="range", penalty=4.0, random_state=0)
+subspace = IMVWL(views, 1.0, predictor="combined", scaling="range", C=0.25, random_state=0)
 fitted = {
     "songs with both views only": on_means(KernelRidgePerLabel()).fit(
         X_train[complete], Y_train[complete]
@@ -64,7 +64,7 @@ rows = {
 print(pd.DataFrame(rows).T.round(3).to_string())
 
 # [worth]
-there_test = present(X_test, groups)
+there_test = present(X_test, views)
 for name in ("means, kernel ridge", "IMVWL"):
     for seen, part in (("timbre", there_test[:, 0]), ("rhythm alone", ~there_test[:, 0])):
         scores = fitted[name].predict_proba(X_test[part])
@@ -73,7 +73,7 @@ for name in ("means, kernel ridge", "IMVWL"):
 
 # [impute]
 filled = subspace.impute_views(X)
-for place, (name, columns) in enumerate(groups.items()):
+for place, (name, columns) in enumerate(views.items()):
     gone, spread = ~there[:, place], np.nanstd(X[:, columns], axis=0)
     true, mean = data.X[gone][:, columns], np.nanmean(X[:, columns], axis=0)
     error, usual = (

@@ -27,7 +27,7 @@ from labelgap import Labels
 Y = Labels.from_frame(frame)
 print(Y)
 print("answers per photograph:", Y.n_observed(axis=1).mean().round(1), "of 6")
-print("photographs without a gap:", (Y.n_observed(axis=1) == 6).sum(), "of", Y.n_rows)
+print("photographs without a gap:", (Y.n_observed(axis=1) == 6).sum(), "of", Y.n_samples)
 
 # [usual]
 from sklearn.linear_model import LogisticRegression

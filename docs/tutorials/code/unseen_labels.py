@@ -78,10 +78,10 @@ from copy import deepcopy
 
 tag = "software"
 column, place = names.tolist().index(tag), list(model.classes_).index(tag)
-for n_rows in (0, 200, len(ours)):
-    looked_at, later = ours[:n_rows], deepcopy(model)
+for n_samples in (0, 200, len(ours)):
+    looked_at, later = ours[:n_samples], deepcopy(model)
     carried = Y[looked_at].to_dense()[:, column]
-    if n_rows:
+    if n_samples:
         later.fold_in(data.X[looked_at], carried, tag)
     value = auc(columns([tag]), later.decision_function(X_test)[:, [place]], average="micro")
-    print(f"{tag}: AUC {value:.3f} with {n_rows} rows, {carried.sum():.0f} of which carry it")
+    print(f"{tag}: AUC {value:.3f} with {n_samples} rows, {carried.sum():.0f} of which carry it")

@@ -1,59 +1,16 @@
-"""Published methods to compare with, under the same contract as the models."""
+"""What a user would pick instead: simple methods that every model has to beat."""
 
-from labelgap.baselines._bcs import BCS
-from labelgap.baselines._classifier_chains import ClassifierChains
-from labelgap.baselines._cmfs import CMFS
-from labelgap.baselines._costa import COSTA
-from labelgap.baselines._expomf import ExpoMF
-from labelgap.baselines._fasttag import FastTag
-from labelgap.baselines._fsnm import FSNM
-from labelgap.baselines._geneml import GenEML
-from labelgap.baselines._glocal import GLOCAL
-from labelgap.baselines._imsf import IMSF
-from labelgap.baselines._jfsc import JFSC
-from labelgap.baselines._labelme import LabelMe
-from labelgap.baselines._latent import LFMSL, LatentCOSTA
-from labelgap.baselines._leml import LEML
-from labelgap.baselines._llsf import LLSF
-from labelgap.baselines._lrmmc import LRMMC
-from labelgap.baselines._lsml import LSML
-from labelgap.baselines._maxide import Maxide
-from labelgap.baselines._mifs import MIFS
-from labelgap.baselines._ml2 import ML2
-from labelgap.baselines._mlknn import MLkNN
-from labelgap.baselines._mlmlfs import MLMLFS
-from labelgap.baselines._mvliv import MVLIV
-from labelgap.baselines._plst import CPLST, PLST
-from labelgap.baselines._sfus import SFUS
-from labelgap.baselines._wsabie import WSABIE
+from labelgap.baselines._binary_relevance import BinaryRelevance
+from labelgap.baselines._binary_relevance import fit_seen as fit_seen
+from labelgap.baselines._cooccurrence_vote import CooccurrenceVote
+from labelgap.baselines._k_neighbors_labels import KNeighborsLabels
+from labelgap.baselines._kernel_ridge_per_label import KernelRidgePerLabel
+from labelgap.baselines._label_prior import LabelPrior
 
 __all__ = [
-    "BCS",
-    "CMFS",
-    "COSTA",
-    "CPLST",
-    "FSNM",
-    "GLOCAL",
-    "IMSF",
-    "JFSC",
-    "LEML",
-    "LFMSL",
-    "LLSF",
-    "LRMMC",
-    "LSML",
-    "MIFS",
-    "ML2",
-    "MLMLFS",
-    "MVLIV",
-    "PLST",
-    "SFUS",
-    "WSABIE",
-    "ClassifierChains",
-    "ExpoMF",
-    "FastTag",
-    "GenEML",
-    "LabelMe",
-    "LatentCOSTA",
-    "MLkNN",
-    "Maxide",
+    "BinaryRelevance",
+    "CooccurrenceVote",
+    "KNeighborsLabels",
+    "KernelRidgePerLabel",
+    "LabelPrior",
 ]

@@ -1,15 +1,28 @@
-"""The models that ``labelgap fit`` knows by name, with their parameters, scaling and seeds."""
+"""The models that ``labelgap fit`` knows by name, and fitted models in a file, without pickle.
+
+A file is a zip of ``about.json`` and a skops document. Only the types listed here, and the classes
+of packages whose estimators are registered, are ever made when a file is read: a model from a
+stranger can be wrong but cannot run code.
+"""
 
 from __future__ import annotations
 
 import ast
+import importlib
+import json
 import warnings
-from collections.abc import Callable, Iterator
+import zipfile
+from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime
 from enum import StrEnum
+from importlib.util import find_spec
+from pathlib import Path
 from typing import Annotated, Any
 
 import numpy as np
+import sklearn
 import typer
 from scipy import sparse
 from sklearn.base import BaseEstimator
@@ -17,36 +30,24 @@ from sklearn.feature_selection import SelectorMixin
 from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import MaxAbsScaler, Normalizer, StandardScaler
 
-from labelgap.baselines import Maxide
-from labelgap.cli._failures import BadInputError
-from labelgap.cli._terminal import Advance
-from labelgap.fitting import EM, Progress
+import labelgap
+from labelgap.cli._design_matrix import Schema, design_matrix, fill_cells
+from labelgap.cli._read_data import Hints, InputRows
+from labelgap.cli._terminal import Advance, BadInputError
+from labelgap.extras import require
+from labelgap.files import replacing
+from labelgap.fitting import Progress
 from labelgap.labels import Labels
-from labelgap.mending import Mend
-from labelgap.models.bmlpl import BMLPL
-from labelgap.models.gmfs import GMFS
-from labelgap.models.imvwl import IMVWL
-from labelgap.models.mllcs import MLLCS
-from labelgap.models.rmfl import RMFL
-from labelgap.yardsticks import BinaryRelevance, KernelRidgePerLabel, KNeighborsLabels, LabelPrior
+from labelgap.registry import Task, find_estimator, list_estimators
 
-MODELS: dict[str, Callable[[], Any]] = {
-    # a fixed number of iterations: a warning about convergence is no use at a prompt
-    "bmlpl": lambda: BMLPL(inference=EM(100, tol=0.0)),
-    "mllcs": lambda: MLLCS(inference=EM(100, tol=0.0)),
-    "rmfl": lambda: RMFL(tol=1e-4),
-    # standardised features have either sign
-    "imvwl": lambda: IMVWL(scaling="range"),
-    "gmfs": lambda: GMFS(inference=EM(100, tol=0.0)),
-    "mend": Mend,
-    "maxide": lambda: Maxide(tol=1e-4),
-    "binary-relevance": BinaryRelevance,
-    "kernel-ridge": KernelRidgePerLabel,
-    "neighbors": KNeighborsLabels,
-    "prior": LabelPrior,
-}
-ModelName = StrEnum("ModelName", {name: name for name in MODELS})  # type: ignore[misc]
-DEFAULT_MODEL = ModelName("binary-relevance")
+
+def command_names(task: Task) -> dict[str, str]:
+    """The command-line names of the estimators for a task, to make the choices of an option."""
+    return {str(one.command): str(one.command) for one in list_estimators(task)}
+
+
+ModelName = StrEnum("ModelName", command_names("classification"))  # type: ignore[misc]
+DEFAULT_MODEL = ModelName("mend")
 
 
 class Scale(StrEnum):
@@ -76,24 +77,24 @@ class KeptFeatures(SelectorMixin, BaseEstimator):
         return np.isin(np.arange(self.n_features_in_), self.kept)
 
 
-def make_model(name: str, settings: list[str], scale: Scale, X: Any, seed: int = 0) -> Pipeline:
+def make_model(
+    name: str, settings: list[str], scale: Scale, X: Any, random_state: int = 0
+) -> Pipeline:
     """An unfitted pipeline of scaling and model.
 
     Parameters
     ----------
     name : str
-        One of `MODELS`.
+        The command-line name of an estimator.
     settings : list of "parameter=value"
         Values are Python literals; what is not one is a string.
     scale : Scale
         "auto": standardised when `X` is dense, as it is when sparse.
     X : array or sparse matrix
-    seed : int
+    random_state : int
         For models with random starts; a setting ``random_state`` goes first.
     """
-    model = MODELS[name]()
-    if "random_state" in model.get_params(deep=False):
-        model.set_params(random_state=seed)
+    model = with_random_state(find_estimator(name).make(), random_state)
     try:
         model.set_params(**dict(map(_setting, settings)))
     except ValueError as error:
@@ -102,6 +103,13 @@ def make_model(name: str, settings: list[str], scale: Scale, X: Any, seed: int =
         known = ", ".join(model.get_params())
         raise BadInputError(f"--set: {name} has only the parameters {known}") from error
     return Pipeline([*_scaling(scale, sparse.issparse(X)), ("model", model)])
+
+
+def with_random_state(model: Any, random_state: int) -> Any:
+    """The same model, with its random state set where it has one."""
+    if "random_state" in model.get_params(deep=False):
+        model.set_params(random_state=random_state)
+    return model
 
 
 @contextmanager
@@ -122,7 +130,7 @@ def watched(model: Any, advance: Advance, title: str) -> Iterator[None]:
 
 
 def keep_best_features(
-    pipeline: Pipeline, X: Any, labels: Labels, number: int, seed: int
+    pipeline: Pipeline, X: Any, labels: Labels, number: int, random_state: int
 ) -> Pipeline:
     """The pipeline with a step that keeps the features GMFS finds best in the scaled rows."""
     if number > X.shape[1]:
@@ -131,22 +139,10 @@ def keep_best_features(
     with warnings.catch_warnings():
         # what GMFS says of its own fit is of no use at a prompt
         warnings.simplefilter("ignore")
-        selector = GMFS(inference=EM(100, tol=0.0), random_state=seed).fit(scaled, labels)
+        selector = find_estimator("gmfs").make(random_state=random_state).fit(scaled, labels)
     kept = np.sort(np.argsort(-selector.scores_, kind="stable")[:number])
     step = ("keep", KeptFeatures(kept.tolist()))
     return Pipeline([*pipeline.steps[:-1], step, pipeline.steps[-1]])
-
-
-def without_training_rows(pipeline: Pipeline) -> Pipeline:
-    """Leave out what predictions do not need and a file should not hold."""
-    model = pipeline[-1]
-    if isinstance(model, Mend):
-        nothing = model.completed_._replace(chances=model.completed_.chances[:0])
-        model.__dict__.update(verdict_=None, completed_=nothing, _candidates=())
-        model.__dict__.pop("_rng", None)
-    if isinstance(model, GMFS):
-        model.__dict__.update(_rows=None, observability_=None)
-    return pipeline
 
 
 def _scaling(scale: Scale, is_sparse: bool) -> list[tuple[str, Any]]:
@@ -167,3 +163,112 @@ def _setting(text: str) -> tuple[str, Any]:
         return name, ast.literal_eval(value)
     except (ValueError, SyntaxError):
         return name, value
+
+
+# -- model files
+
+FORMAT = 1
+TRUSTED_TYPES = (
+    "numpy.dtype",
+    "scipy.sparse._csr.csr_array",
+    "sklearn.metrics._dist_metrics.EuclideanDistance64",
+    "sklearn.neighbors._ball_tree.BallTree",
+    "sklearn.neighbors._kd_tree.KDTree",
+)
+_ABOUT, _MODEL = "about.json", "model.skops"
+
+
+@dataclass(frozen=True, eq=False)
+class SavedModel:
+    """A fitted pipeline, what fills empty cells, the vocabulary of its text, what it expects."""
+
+    estimator: Any
+    vectorizer: Any
+    filler: Any
+    schema: Schema
+    about: dict[str, Any]
+
+    @property
+    def hints(self) -> Hints:
+        """How the rows for this model are to be read."""
+        return Hints(
+            n_features=self.schema.n_features,
+            text=self.schema.text,
+            item=self.about.get("item"),
+            labels=self.schema.labels,
+            zero_based=self.schema.zero_based,
+        )
+
+    def predict_proba(self, rows: InputRows) -> np.ndarray:
+        """Probabilities (n_samples, n_labels), the labels in the order of the schema."""
+        numbers = self.schema.columns_of(rows)
+        numbers = fill_cells(rows, numbers, self.filler, keep=self.about.get("empty") == "keep")
+        X = design_matrix(rows, numbers, self.vectorizer)
+        return self.estimator.predict_proba(X)
+
+    def save(self, path: Path) -> None:
+        """Write the model; an existing file is replaced only when all is written."""
+        skops = require("skops.io", extra="cli", purpose="saving a model")
+        parts = {"estimator": self.estimator, "vectorizer": self.vectorizer, "filler": self.filler}
+        document = skops.dumps(parts)
+        about = {
+            **self.about,
+            "format": FORMAT,
+            "labelgap": labelgap.__version__,
+            "scikit-learn": sklearn.__version__,
+            "created": datetime.now(UTC).isoformat(timespec="seconds"),
+            "schema": self.schema.as_dict(),
+        }
+        with replacing(path) as (partial,), zipfile.ZipFile(partial, "w") as archive:
+            archive.writestr(_ABOUT, json.dumps(about, indent=2, ensure_ascii=False))
+            archive.writestr(_MODEL, document, zipfile.ZIP_DEFLATED)
+
+
+def load_model(path: Path) -> SavedModel:
+    """Read what :meth:`SavedModel.save` wrote."""
+    skops = require("skops.io", extra="cli", purpose="loading a model")
+    about, document = _members(path)
+    types = skops.get_untrusted_types(data=document)
+    if strange := [one for one in types if one not in TRUSTED_TYPES and not _is_ours(one)]:
+        raise BadInputError(
+            f"{path}: holds the type {min(strange)}, which no model of labelgap has; do not use it"
+        )
+    try:
+        parts = skops.loads(document, trusted=types)
+        schema = Schema(**about.pop("schema"))
+        return SavedModel(
+            parts["estimator"], parts["vectorizer"], parts.get("filler"), schema, about
+        )
+    except (KeyError, TypeError, AttributeError) as error:
+        raise BadInputError(
+            f"{path}: the model was made by labelgap {about.get('labelgap')} and cannot be read by "
+            f"{labelgap.__version__}; fit it again"
+        ) from error
+
+
+def _is_ours(type_name: str) -> bool:
+    """Whether it is a class of a package whose estimators are registered."""
+    module, _, name = type_name.rpartition(".")
+    packages = {record.module.split(".")[0] for record in list_estimators()}
+    if module.split(".")[0] not in packages or find_spec(module) is None:
+        return False
+    return isinstance(getattr(importlib.import_module(module), name, None), type)
+
+
+def _members(path: Path) -> tuple[dict[str, Any], bytes]:
+    if not path.is_file():
+        raise BadInputError(f"{path}: there is no such model; make one with: labelgap fit")
+    try:
+        with zipfile.ZipFile(path) as archive:
+            about = json.loads(archive.read(_ABOUT))
+            document = archive.read(_MODEL)
+    except (zipfile.BadZipFile, KeyError, json.JSONDecodeError) as error:
+        raise BadInputError(
+            f"{path}: is not a model of labelgap; make one with: labelgap fit"
+        ) from error
+    if about.get("format") != FORMAT:
+        raise BadInputError(
+            f"{path}: has format {about.get('format')}, written by labelgap "
+            f"{about.get('labelgap')}; this version reads format {FORMAT}: fit the model again"
+        )
+    return about, document

@@ -1,11 +1,11 @@
-"""Options that commands share: where rows and labels come from, where results go, and the seed."""
+"""Options that commands share: where rows and labels come from, and where results go."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -20,17 +20,11 @@ class Format(StrEnum):
     NPZ = "npz"
 
 
-class Rows(StrEnum):
+class SplitPart(StrEnum):
     AUTO = "auto"
     ALL = "all"
     TRAIN = "train"
     TEST = "test"
-
-
-class Unstated(StrEnum):
-    IRRELEVANT = "irrelevant"
-    UNKNOWN = "unknown"
-    AMBIGUOUS = "ambiguous"
 
 
 class Empty(StrEnum):
@@ -42,29 +36,33 @@ class Empty(StrEnum):
 
 class Zeros(StrEnum):
     AUTO = "auto"
-    IRRELEVANT = "irrelevant"
-    AMBIGUOUS = "ambiguous"
+    NEGATIVE = "negative"
+    UNLABELED = "unlabeled"
+    UNKNOWN = "unknown"
 
 
-_ROWS, _LABELS = "Rows", "Labels"
+def _rows(*names: str, **settings: Any) -> Any:
+    return typer.Option(*names, rich_help_panel="Rows", **settings)
 
-Seed = Annotated[int, typer.Option("--seed", min=0, help="The same seed gives the same result.")]
+
+def _labels(*names: str, **settings: Any) -> Any:
+    return typer.Option(*names, rich_help_panel="Labels", **settings)
+
+
+RandomState = Annotated[
+    int,
+    typer.Option(
+        "--random-state", "--seed", min=0, help="The same random state gives the same result."
+    ),
+]
 Threshold = Annotated[
     float,
     typer.Option(
-        "--threshold", min=0, max=1, help="Labels more probable than this count as a yes."
+        "--threshold", min=0, max=1, help="Labels more probable than this count as relevant."
     ),
 ]
 Suggestions = Annotated[
     int, typer.Option("--suggestions", min=1, help="How many probably missing labels to list.")
-]
-ZerosMean = Annotated[
-    Zeros,
-    typer.Option(
-        "--zeros",
-        help="Whether a zero may be a forgotten label. auto: it may, unless the table also has "
-        "empty cells for what nobody looked at.",
-    ),
 ]
 DecisionsFile = Annotated[
     Path | None,
@@ -98,52 +96,36 @@ class RowOptions:
     ]
     query: Annotated[
         str | None,
-        typer.Option(
+        _rows(
             metavar="SQL",
             help="The rows of a database, such as 'SELECT * FROM items'; not needed when it holds "
             "one table.",
-            rich_help_panel=_ROWS,
         ),
     ] = None
-    format: Annotated[
-        Format,
-        typer.Option(help="The format of DATA; by its name unless given.", rich_help_panel=_ROWS),
-    ] = Format.AUTO
+    format: Annotated[Format, _rows(help="The format of DATA; by its name unless given.")] = (
+        Format.AUTO
+    )
     item: Annotated[
         str | None,
-        typer.Option(
-            metavar="COLUMN",
-            help="The column that identifies a row; row numbers from 0 otherwise.",
-            rich_help_panel=_ROWS,
+        _rows(
+            metavar="COLUMN", help="The column that identifies a row; row numbers from 0 otherwise."
         ),
     ] = None
     drop: Annotated[
         list[str],
-        typer.Option(
+        _rows(
             metavar="COLUMN",
             help="A column (or pattern) that is neither feature nor label; repeatable.",
-            rich_help_panel=_ROWS,
         ),
     ] = field(default_factory=list)
     rows: Annotated[
-        Rows,
-        typer.Option(
-            help="Which part of the official split; auto: the part that suits the command.",
-            rich_help_panel=_ROWS,
-        ),
-    ] = Rows.AUTO
+        SplitPart,
+        _rows(help="Which part of the official split; auto: the part that suits the command."),
+    ] = SplitPart.AUTO
     zero_based: Annotated[
-        bool,
-        typer.Option(
-            "--zero-based",
-            help="Feature numbers of an svmlight file start at 0.",
-            rich_help_panel=_ROWS,
-        ),
+        bool, _rows("--zero-based", help="Feature numbers of an svmlight file start at 0.")
     ] = False
-    fetch: Annotated[
-        bool,
-        typer.Option(help="Whether a data set may be fetched.", rich_help_panel=_ROWS),
-    ] = True
+    fetch: Annotated[bool, _rows(help="Whether a data set may be fetched.")] = True
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -152,65 +134,55 @@ class LabelledOptions(RowOptions):
 
     labels: Annotated[
         list[str],
-        typer.Option(
+        _labels(
             "--labels",
             "-l",
             metavar="COLUMNS",
             help="Label columns: names or patterns such as 'tag_*', separated by commas or "
             "repeated. Cells are 1, 0, or empty for unknown. For ARFF also the Mulan XML file, "
             "or a number (first n, or last n when negative).",
-            rich_help_panel=_LABELS,
         ),
     ] = field(default_factory=list)
     label_table: Annotated[
         Path | None,
-        typer.Option(
+        _labels(
             metavar="FILE",
             help="A long table (CSV, Parquet, or a folder of them) with one item-label pair per "
             "line, in place of the labels in DATA; --labels then says which columns of DATA are no "
             "features.",
-            rich_help_panel=_LABELS,
         ),
     ] = None
     label_query: Annotated[
         str | None,
-        typer.Option(
+        _labels(
             metavar="SQL",
             help="The long table from the database DATA, such as 'SELECT id, tag AS label FROM "
             "tags'; in place of --label-table.",
-            rich_help_panel=_LABELS,
         ),
     ] = None
-    label_column: Annotated[
-        str,
-        typer.Option(
-            metavar="COLUMN", help="The label in the long table.", rich_help_panel=_LABELS
-        ),
-    ] = "label"
+    label_column: Annotated[str, _labels(metavar="COLUMN", help="The label in the long table.")] = (
+        "label"
+    )
     value_column: Annotated[
         str | None,
-        typer.Option(
+        _labels(
             metavar="COLUMN",
             help="1, 0 or empty for unknown in the long table; the column 'value' if it has one, "
             "else every pair is a 1.",
-            rich_help_panel=_LABELS,
         ),
     ] = None
-    unstated: Annotated[
-        Unstated,
-        typer.Option(
-            help="What a pair that is not in the long table means. For label columns: whether a 0 "
-            "is a no (irrelevant) or may be a label nobody looked for (ambiguous).",
-            rich_help_panel=_LABELS,
+    zeros: Annotated[
+        Zeros,
+        _labels(
+            "--zeros",
+            help="What a 0, and a pair that is not in the long table, means. negative: the label "
+            "is irrelevant; unlabeled: it may be missing; unknown: nothing is known of pairs that "
+            "are not listed; auto: unlabeled where models learn from a table without unknown "
+            "entries, otherwise negative.",
         ),
-    ] = Unstated.IRRELEVANT
+    ] = Zeros.AUTO
     text: Annotated[
-        str | None,
-        typer.Option(
-            metavar="COLUMN",
-            help="A column of text, turned into TF-IDF features.",
-            rich_help_panel=_ROWS,
-        ),
+        str | None, _rows(metavar="COLUMN", help="A column of text, turned into TF-IDF features.")
     ] = None
 
 
@@ -220,11 +192,10 @@ class LearningOptions(LabelledOptions):
 
     empty: Annotated[
         Empty,
-        typer.Option(
+        _rows(
             "--empty",
             help="What an empty cell of a feature is. refuse: an error with its place; mean: the "
             "mean of its column; zero: 0; keep: absent, for models that take rows without some of "
             "their views (labelgap fit --model imvwl).",
-            rich_help_panel=_ROWS,
         ),
     ] = Empty.REFUSE

@@ -1,14 +1,15 @@
-"""What a command says: results on stdout, as tables or JSON; notes and progress on stderr."""
+"""What a command says: results on stdout; notes, progress and errors on stderr; exit codes."""
 
 from __future__ import annotations
 
 import json
 import math
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from os import PathLike
 from typing import Any
 
-import numpy as np
 import typer
 from rich.box import SIMPLE_HEAD
 from rich.console import Console
@@ -28,16 +29,19 @@ class Terminal:
     as_json : bool
         Whether results are for machines: then stdout holds one JSON document and nothing else,
         and there is no progress bar.
+    command : str, default=""
+        What to type to get the same result again.
     """
 
-    def __init__(self, *, as_json: bool) -> None:
-        self.as_json = as_json
+    def __init__(self, *, as_json: bool, command: str = "") -> None:
+        self.as_json, self.command = as_json, command
         self._out = Console(highlight=False)
         self._err = Console(stderr=True, highlight=False)
 
     def result(self, payload: Mapping[str, Any], *shown: Any) -> None:
         """Print the payload as JSON, or what is to be shown to a person."""
         if self.as_json:
+            payload = {**payload, "command": self.command}
             typer.echo(json.dumps(_plain(payload), indent=2, allow_nan=False, ensure_ascii=False))
             return
         for one in shown:
@@ -82,7 +86,7 @@ class Terminal:
 
 
 def table(title: str, columns: Mapping[str, str], rows: Any, caption: str | None = None) -> Table:
-    """A rich table.
+    """Return a table for the terminal, in the style of all commands.
 
     Parameters
     ----------
@@ -90,7 +94,13 @@ def table(title: str, columns: Mapping[str, str], rows: Any, caption: str | None
     columns : mapping from heading to "left" or "right"
     rows : iterable of sequences of str
         Markup is taken as it is: escape what comes from the user.
-    caption : str, optional
+    caption : str, default=None
+
+    Examples
+    --------
+    >>> from labelgap.cli import table
+    >>> table("Models", {"name": "left", "score": "right"}, [("Mend", "0.54")]).row_count
+    1
     """
     made = Table(
         title=title,
@@ -124,14 +134,76 @@ def _plain(value: Any) -> Any:
     """The same in the types of JSON; what is not a number becomes null."""
     if isinstance(value, Mapping):
         return {str(key): _plain(one) for key, one in value.items()}
-    if isinstance(value, np.ndarray):
-        return _plain(value.tolist())
     if isinstance(value, (list, tuple)):
         return [_plain(one) for one in value]
-    if isinstance(value, np.generic):
-        return _plain(value.item())
+    if hasattr(value, "tolist"):
+        return _plain(value.tolist())
     if isinstance(value, float):
         return value if math.isfinite(value) else None
     if value is None or isinstance(value, (str, int)):
         return value
     return str(value)
+
+
+# -- errors
+
+# remedies of the library, as one would type them here
+_IN_SHELL = (
+    (
+        r"Pass drop=\['(.*?)'\], text='.*?' for TF-IDF, or encode it first",
+        r"Leave it out with --drop '\1', name it --item if it identifies the rows, or --text",
+    ),
+    (r"Pass zero_based=True", "Give --zero-based"),
+    (r"Pass labels= as", "Give --labels as"),
+)
+
+FAILED, BAD_INPUT, INTERRUPTED = 1, 2, 130
+
+
+class BadInputError(ValueError):
+    """The user gave something that cannot be used; the message says what, where and what to do."""
+
+
+@contextmanager
+def reading(place: str | PathLike) -> Iterator[None]:
+    """Put the file (or data set) in front of an error about its contents."""
+    try:
+        yield
+    except BadInputError:
+        raise
+    except FileNotFoundError as error:
+        missing = error.filename or place
+        raise BadInputError(f"{missing}: there is no such file; check the path") from error
+    except IsADirectoryError as error:
+        raise BadInputError(f"{place}: is a folder; give a file") from error
+    except ValueError as error:
+        said = _one_line(error)
+        # errors of formats name their file themselves
+        named = said.startswith(f"{place}:") or hasattr(error, "remedy")
+        raise BadInputError(said if named else f"{place}: {said}") from error
+
+
+def exit_code_of(error: Exception) -> int:
+    """2 for what the user can correct in the call or the files, 1 for everything else."""
+    return BAD_INPUT if isinstance(error, ValueError) else FAILED
+
+
+def explain(error: Exception) -> str:
+    """One sentence or two, without a traceback."""
+    if isinstance(error, (ValueError, ImportError)):
+        return _one_line(error)
+    if isinstance(error, OSError):
+        if error.errno is None:
+            return _one_line(error)
+        where = f"{error.filename}: " if error.filename else ""
+        return f"{where}{error.strerror or error}"
+    if isinstance(error, MemoryError):
+        return "there is not enough memory: use fewer items or labels"
+    return f"unexpected {type(error).__name__}: {_one_line(error)}; run again with --debug"
+
+
+def _one_line(error: Exception) -> str:
+    text = " ".join(str(error).split())
+    for said, typed in _IN_SHELL:
+        text = re.sub(said, typed, text)
+    return text

@@ -2,69 +2,51 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 from rich.markup import escape
 
-from labelgap.audit import Audit, Decisions, Estimate, Suggestion, audit_tables, read_decisions
-from labelgap.audit import audit as run_audit
-from labelgap.cli._failures import BadInputError, reading
-from labelgap.cli._features import named_design
-from labelgap.cli._options import (
-    DecisionsFile,
-    Folder,
-    LearningOptions,
-    Seed,
-    Suggestions,
-    Zeros,
-    ZerosMean,
+from labelgap.auditing import (
+    Audit,
+    Estimate,
+    ReviewDecisions,
+    Suggestion,
+    audit_tables,
+    read_decisions,
 )
-from labelgap.cli._outputs import write_table
-from labelgap.cli._reproduce import command_words, data_sources
-from labelgap.cli._sources import read_labelled
-from labelgap.cli._terminal import Terminal, bullets, table
+from labelgap.auditing import audit as run_audit
+from labelgap.cli._design_matrix import named_design
+from labelgap.cli._options import DecisionsFile, Folder, LearningOptions, RandomState, Suggestions
+from labelgap.cli._read_data import data_sources, read_labelled, zeros_of_audit
+from labelgap.cli._table_files import check_folder, files_in, write_table
+from labelgap.cli._terminal import Terminal, bullets, reading, table
 from labelgap.report import write_audit_page
-from labelgap.report._files import replacing
 
 _N_SHOWN = 10
-
-
-@dataclass(frozen=True, kw_only=True)
-class AuditOptions:
-    """What an audit is to find."""
-
-    zeros: ZerosMean = Zeros.AUTO
-    suggestions: Suggestions = 1000
-    topics: Annotated[
-        int | None, typer.Option(min=1, help="Also find so many topics of the labels.")
-    ] = None
-    features: Annotated[
-        int | None,
-        typer.Option(
-            "--features",
-            "--select",
-            min=1,
-            help="Also find so many features worth keeping (slow when many).",
-        ),
-    ] = None
-    decisions: DecisionsFile = None
-    seed: Seed = 0
 
 
 def audit(
     terminal: Terminal,
     source: LearningOptions,
-    options: AuditOptions,
+    suggestions: Suggestions = 1000,
+    topics: Annotated[
+        int | None, typer.Option(min=1, help="Also find so many topics of the labels.")
+    ] = None,
+    features: Annotated[
+        int | None,
+        typer.Option(min=1, help="Also find so many features worth keeping (slow when many)."),
+    ] = None,
+    decisions: DecisionsFile = None,
+    random_state: RandomState = 0,
     out: Folder = Path("audit"),
 ) -> None:
     """Find out what gaps labels have, and which labels are probably missing.
 
     Writes a folder: [bold]report.html[/bold], to look at, with buttons to accept and reject;
-    [bold]suggestions[/bold] as .csv and .parquet, the probably missing labels with their chances
-    and the evidence; [bold]labels.csv[/bold], what was found of each label; and
+    [bold]suggestions[/bold] as .csv and .parquet, the probably missing labels with their
+    probabilities and the evidence; [bold]labels.csv[/bold], what was found of each label; and
     [bold]audit.json[/bold], everything.
 
     [bold]Examples[/bold]
@@ -76,27 +58,26 @@ def audit(
           --item id
       labelgap audit items.csv --labels 'tag_*' --item id --decisions decisions.json
     """
-    if out.exists() and not out.is_dir():
-        raise BadInputError(f"--out {out}: is a file; give the name of a folder")
-    decided = decisions_of(options.decisions)
+    check_folder(out)
+    decided = decisions_of(decisions)
     rows = read_labelled(source, terminal, part="all")
     X, names, scaled = named_design(rows, source.empty)
-    with terminal.progress(f"auditing {rows.n_rows} items") as advance, reading(rows.place):
+    with terminal.progress(f"auditing {rows.n_samples} items") as advance, reading(rows.place):
         found = run_audit(
             X,
             rows.labels,
             item_ids=rows.items,
             feature_names=names,
-            zeros=str(options.zeros),  # type: ignore[arg-type]
-            n_suggestions=options.suggestions,
-            n_topics=options.topics,
-            n_selected=options.features,
+            zeros=zeros_of_audit(rows, source.zeros),
+            n_suggestions=suggestions,
+            n_topics=topics,
+            n_selected=features,
             scale=not scaled,
             decisions=decided,
-            random_state=options.seed,
+            random_state=random_state,
             progress=advance,
-            command=command_words("audit", source, options),
-            sources=data_sources(source),
+            command=terminal.command,
+            sources=data_sources(rows, source),
         )
         advance("writing the report", 0, None)
         files = write_audit(found, out, rows.item)
@@ -105,7 +86,7 @@ def audit(
     )
 
 
-def decisions_of(path: Path | None) -> Decisions | None:
+def decisions_of(path: Path | None) -> ReviewDecisions | None:
     """What people decided, from a file."""
     if path is None:
         return None
@@ -115,28 +96,20 @@ def decisions_of(path: Path | None) -> Decisions | None:
 
 def write_audit(found: Audit, out: Path, item: str) -> list[Path]:
     """All files of an audit, complete or not at all."""
-    made = not out.exists()
-    out.mkdir(parents=True, exist_ok=True)
     suggested, labels = audit_tables(found, item=item)
     names = ("report.html", "suggestions.csv", "suggestions.parquet", "labels.csv", "audit.json")
-    targets = [out / name for name in names]
-    try:
-        with replacing(*targets) as (page, as_csv, as_parquet, label_csv, as_json):
-            write_audit_page(found, page)
-            write_table(suggested, as_csv, ".csv")
-            write_table(suggested, as_parquet, ".parquet")
-            write_table(labels, label_csv, ".csv")
-            as_json.write_text(found.to_json(indent=1) + "\n", encoding="utf-8")
-    except BaseException:
-        if made:
-            out.rmdir()
-        raise
-    return targets
+    with files_in(out, names) as (page, as_csv, as_parquet, label_csv, as_json):
+        write_audit_page(found, page)
+        write_table(suggested, as_csv, ".csv")
+        write_table(suggested, as_parquet, ".parquet")
+        write_table(labels, label_csv, ".csv")
+        as_json.write_text(found.to_json(indent=1) + "\n", encoding="utf-8")
+    return [out / name for name in names]
 
 
 def _payload(found: Audit) -> dict[str, Any]:
     plain = found.to_dict()
-    kept = ("audit_id", "summary", "provenance")
+    kept = ("audit_id", "summary", "missing", "provenance")
     shown = [
         {"item": one.item, "label": one.label, "probability": one.probability}
         for one in found.suggestions[:_N_SHOWN]
@@ -156,7 +129,7 @@ def _shown(found: Audit, files: list[Path]) -> list[Any]:
     ]
     if found.suggestions:
         lines.append(_suggestion_table(found.suggestions))
-    worst = _least_recorded(found)
+    worst = _with_most_gaps(found)
     if worst is not None:
         lines.append(worst)
     lines += [f"  [bold]{escape(str(file))}[/bold]" for file in files]
@@ -172,7 +145,7 @@ def _suggestion_table(suggestions: tuple[Suggestion, ...]) -> Any:
         (escape(one.item), escape(one.label), f"{one.probability:.0%}", escape(_because(one)))
         for one in suggestions[:_N_SHOWN]
     ]
-    columns = {"item": "left", "label": "left", "chance": "right", "because": "left"}
+    columns = {"item": "left", "label": "left", "probability": "right", "because": "left"}
     more = len(suggestions) - len(rows)
     return table(
         "Probably missing", columns, rows, f"and {more:,} more in the files" if more else None
@@ -182,8 +155,8 @@ def _suggestion_table(suggestions: tuple[Suggestion, ...]) -> Any:
 def _because(one: Suggestion) -> str:
     """The strongest evidence in one line."""
     parts = []
-    if one.evidence.companions:
-        parts.append("has " + ", ".join(c.label for c in one.evidence.companions[:2]))
+    if one.evidence.cooccurring:
+        parts.append("has " + ", ".join(c.label for c in one.evidence.cooccurring[:2]))
     if one.evidence.similar:
         parts.append("like " + ", ".join(s.item for s in one.evidence.similar[:2]))
     if one.evidence.features:
@@ -191,32 +164,25 @@ def _because(one: Suggestion) -> str:
     return "; ".join(parts)
 
 
-def _least_recorded(found: Audit) -> Any:
-    known = [one for one in found.labels if one.recorded is not None and one.expected_missing]
+def _with_most_gaps(found: Audit) -> Any:
+    known = [
+        one for one in found.labels if one.label_frequency is not None and one.expected_missing
+    ]
     known.sort(key=lambda one: -(one.expected_missing or 0))
     if not known:
         return None
-    rows = [
-        (
-            escape(one.name),
-            f"{one.n_positive:,}",
-            f"{one.expected_missing:,.0f}",
-            _share(one.recorded),
-            _share(one.auc, 2),
+    rows = []
+    for one in known[:_N_SHOWN]:
+        counts = f"{one.n_positive:,}", f"{one.expected_missing:,.0f}"
+        rows.append(
+            (escape(one.name), *counts, _fraction(one.label_frequency), _fraction(one.auc, 2))
         )
-        for one in known[:_N_SHOWN]
-    ]
-    columns = {
-        "label": "left",
-        "recorded": "right",
-        "missing": "right",
-        "share recorded": "right",
-        "AUC": "right",
-    }
+    headings = ("recorded", "missing", "label frequency", "AUC")
+    columns = {"label": "left", **dict.fromkeys(headings, "right")}
     return table("Labels with the most gaps", columns, rows)
 
 
-def _share(estimate: Estimate | None, digits: int = 0) -> str:
+def _fraction(estimate: Estimate | None, digits: int = 0) -> str:
     if estimate is None:
         return ""
     if digits:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -11,9 +10,8 @@ import typer
 from rich.markup import escape
 from rich.table import Table
 
-from labelgap.cli._failures import BadInputError
-from labelgap.cli._sources import check_dataset_name
-from labelgap.cli._terminal import Terminal, table
+from labelgap.cli._read_data import check_dataset_name
+from labelgap.cli._terminal import BadInputError, Terminal, table
 from labelgap.data import DatasetInfo, cache_folder, dataset_info, list_datasets, load_dataset
 
 
@@ -66,23 +64,14 @@ def where_found(info: DatasetInfo) -> str:
 
 
 def _entry(info: DatasetInfo) -> dict[str, Any]:
-    n_rows, n_features, n_labels = info.shape
-    return {
-        "name": info.name,
-        "n_rows": n_rows,
-        "n_features": n_features,
-        "n_labels": n_labels,
-        "cardinality": info.cardinality,
-        "split": info.split,
-        "where": where_found(info),
-        "licence": info.licence,
-    }
+    sizes = dict(zip(("n_samples", "n_features", "n_labels"), info.shape, strict=True))
+    facts = {"cardinality": info.cardinality, "split": info.split, "where": where_found(info)}
+    return {"name": info.name, **sizes, **facts, "licence": info.licence}
 
 
 def _details(info: DatasetInfo) -> dict[str, Any]:
-    about = asdict(info)
     sources = [str(source) for source in info.sources]
-    return {**_entry(info), **{key: about[key] for key in _DETAILS}, "sources": sources}
+    return {**_entry(info), **{key: getattr(info, key) for key in _DETAILS}, "sources": sources}
 
 
 _DETAILS = ("title", "layout", "dtype", "views", "licence", "citation", "note", "label_names")
@@ -95,27 +84,14 @@ _WHERE = {
 
 
 def _overview(entries: list[dict[str, Any]]) -> Table:
-    columns = {
-        "name": "left",
-        "rows": "right",
-        "features": "right",
-        "labels": "right",
-        "per row": "right",
-        "train/test": "right",
-        "where": "left",
-    }
-    rows = [
-        (
-            f"[bold]{one['name']}[/bold]",
-            f"{one['n_rows']:,}",
-            f"{one['n_features']:,}",
-            f"{one['n_labels']:,}",
-            f"{one['cardinality']:.2f}",
-            "/".join(str(part) for part in one["split"]) if one["split"] else "-",
-            _WHERE[one["where"]],
-        )
-        for one in entries
-    ]
+    headings = ("rows", "features", "labels", "per row", "train/test")
+    columns = {"name": "left", **dict.fromkeys(headings, "right"), "where": "left"}
+    rows = []
+    for one in entries:
+        sizes = [f"{one[key]:,}" for key in ("n_samples", "n_features", "n_labels")]
+        split = "/".join(map(str, one["split"] or ())) or "-"
+        counts = (*sizes, f"{one['cardinality']:.2f}", split)
+        rows.append((f"[bold]{one['name']}[/bold]", *counts, _WHERE[one["where"]]))
     caption = (
         "per row: mean number of labels; folder: below LABELGAP_DATA; to fetch: when first used\n"
         "details: labelgap datasets NAME; load and keep: labelgap datasets NAME --fetch"
@@ -130,10 +106,10 @@ def _detail_table(info: DatasetInfo) -> Table:
     made.add_column(style="bold")
     made.add_column(overflow="fold")
     split = "none" if info.split is None else f"{info.split[0]:,} train, {info.split[1]:,} test"
-    n_rows, n_features, n_labels = info.shape
+    n_samples, n_features, n_labels = info.shape
     labels = ", ".join(info.label_names[:30]) if info.label_names else "in the file"
     facts = {
-        "size": f"{n_rows:,} rows x {n_features:,} features ({info.layout}) x {n_labels:,} labels",
+        "size": f"{n_samples:,} rows x {n_features:,} features ({info.layout}) x {n_labels:,} labels",
         "labels per row": f"{info.cardinality:.2f}",
         "official split": split,
         "views": ", ".join(info.views) if info.views else "-",

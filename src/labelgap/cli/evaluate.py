@@ -12,18 +12,12 @@ from rich.markup import escape
 from sklearn.exceptions import UndefinedMetricWarning
 
 from labelgap import metrics
-from labelgap.cli._failures import BadInputError
-from labelgap.cli._loaded import Hints, Loaded
-from labelgap.cli._model_file import load_model
+from labelgap.cli._models import load_model
 from labelgap.cli._options import LabelledOptions, TableFileIfAny, Threshold
-from labelgap.cli._outputs import check_table_target, write_table
-from labelgap.cli._predictions import Predictions, read_predictions
-from labelgap.cli._reproduce import command_words
-from labelgap.cli._sources import read_labelled
-from labelgap.cli._tables import align
-from labelgap.cli._terminal import Terminal, table
+from labelgap.cli._read_data import Hints, InputRows, align, read_labelled
+from labelgap.cli._table_files import Predictions, check_table_target, read_predictions, save_table
+from labelgap.cli._terminal import BadInputError, Terminal, table
 from labelgap.labels import Labels, LabelWarning, State
-from labelgap.report._files import replacing
 
 
 def evaluate(
@@ -65,69 +59,54 @@ def evaluate(
         raise BadInputError("give either --model or --predictions, and not both")
     if out is not None:
         check_table_target(out)
-    wanted = _wanted(metric)
+    for name in metric or ():
+        if name not in metrics.METRICS:
+            known = ", ".join(sorted(metrics.METRICS))
+            raise BadInputError(f"--metric {name}: there is no such metric; use one of {known}")
     rows, predicted = _predicted(model, predictions, source, terminal)
     truth = _shared_labels(rows, predicted)
-    values = _evaluate(truth, predicted, wanted, threshold)
-    n_known = truth.n_observed(ambiguous=True)
+    values = _evaluate(truth, predicted, metric, threshold)
     payload = {
         "source": rows.place,
         "part": rows.part,
-        "n_rows": truth.n_rows,
+        "n_samples": truth.n_samples,
         "n_labels": truth.n_labels,
-        "n_known": n_known,
+        "n_known": truth.n_observed(unlabeled=True),
         "kind": predicted.kind,
         "metrics": values,
         "out": None if out is None else str(out),
-        "command": command_words(
-            "evaluate",
-            source,
-            model=model,
-            predictions=predictions,
-            metric=metric,
-            threshold=None if threshold == 0.5 else threshold,
-            out=out,
-        ),
     }
     if out is not None:
         columns = {"metric": np.array(list(values)), "value": np.array(list(values.values()))}
-        with replacing(out) as (partial,):
-            write_table(columns, partial, out.suffix)
+        save_table(columns, out)
     terminal.result(payload, _table(payload))
 
 
 def _predicted(
     model: Path | None, predictions: Path | None, source: LabelledOptions, terminal: Terminal
-) -> tuple[Loaded, Predictions]:
+) -> tuple[InputRows, Predictions]:
     with warnings.catch_warnings():
         # a label of which nothing is known does not count, which is no reason to warn
         warnings.simplefilter("ignore", LabelWarning)
-        if model is not None:
-            return _from_model(model, source, terminal)
-        assert predictions is not None
-        return _from_predictions(predictions, source, terminal)
-
-
-def _from_model(path: Path, source: LabelledOptions, terminal: Terminal):
-    saved = load_model(path)
-    if source.text is not None:
-        raise BadInputError(
-            f"--text {source.text}: the model knows its column of text; leave it out"
-        )
-    rows = read_labelled(source, terminal, part="test", hints=saved.hints)
-    with terminal.progress(f"predicting {rows.n_rows} rows"):
+        if predictions is not None:
+            predicted = read_predictions(predictions, source.item or "row")
+            hints = Hints(labels=predicted.labels, only_labels=True)
+            rows = read_labelled(source, terminal, part="test", hints=hints)
+            file = str(predictions)
+            return rows, predicted.for_items(rows.items, rows.item, file, rows.place)
+        assert model is not None
+        saved = load_model(model)
+        if source.text is not None:
+            raise BadInputError(
+                f"--text {source.text}: the model knows its column of text; leave it out"
+            )
+        rows = read_labelled(source, terminal, part="test", hints=saved.hints)
+    with terminal.progress(f"predicting {rows.n_samples} rows"):
         values = saved.predict_proba(rows)
     return rows, Predictions("probabilities", saved.schema.labels, rows.items, values)
 
 
-def _from_predictions(path: Path, source: LabelledOptions, terminal: Terminal):
-    predicted = read_predictions(path, source.item or "row")
-    hints = Hints(labels=predicted.labels, only_labels=True)
-    rows = read_labelled(source, terminal, part="test", hints=hints)
-    return rows, predicted.for_items(rows.items, rows.item, str(path), rows.place)
-
-
-def _shared_labels(rows: Loaded, predicted: Predictions) -> Labels:
+def _shared_labels(rows: InputRows, predicted: Predictions) -> Labels:
     """The truth in the order of the predictions; what the truth does not have is unknown."""
     names = [str(name) for name in rows.labels.names]  # type: ignore[union-attr]
     if not set(names) & set(predicted.labels):
@@ -137,16 +116,6 @@ def _shared_labels(rows: Loaded, predicted: Predictions) -> Labels:
         )
     absent = None if rows.lists_labels else State.UNKNOWN
     return align(rows.labels, predicted.labels, absent=absent)
-
-
-def _wanted(names: list[str] | None) -> list[str] | None:
-    for name in names or ():
-        if name not in metrics.METRICS:
-            raise BadInputError(
-                f"--metric {name}: there is no such metric; use one of "
-                f"{', '.join(sorted(metrics.METRICS))}"
-            )
-    return names
 
 
 def _evaluate(
@@ -185,17 +154,12 @@ def _table(payload: dict[str, Any]) -> Any:
     rows = []
     for name, value in payload["metrics"].items():
         about = metrics.METRICS[name]
-        rows.append(
-            (
-                name,
-                "undefined" if np.isnan(value) else f"{value:.4f}",
-                "higher" if about.greater_is_better else "lower",
-                escape(about.description),
-            )
-        )
-    cells = payload["n_rows"] * payload["n_labels"]
+        shown = "undefined" if np.isnan(value) else f"{value:.4f}"
+        better = "higher" if about.greater_is_better else "lower"
+        rows.append((name, shown, better, escape(about.description)))
+    cells = payload["n_samples"] * payload["n_labels"]
     caption = (
-        f"{payload['n_rows']} rows x {payload['n_labels']} labels; {payload['n_known']} of {cells} "
+        f"{payload['n_samples']} rows x {payload['n_labels']} labels; {payload['n_known']} of {cells} "
         "entries are known, the others are skipped"
     )
     columns = {"metric": "left", "value": "right", "better": "left", "meaning": "left"}

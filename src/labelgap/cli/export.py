@@ -10,13 +10,12 @@ import typer
 from rich.markup import escape
 from sklearn.pipeline import Pipeline
 
-from labelgap._extras import require
-from labelgap.cli._failures import BadInputError
-from labelgap.cli._model_file import load_model
-from labelgap.cli._outputs import check_target
-from labelgap.cli._terminal import Terminal
+from labelgap.cli._models import load_model
+from labelgap.cli._table_files import check_target
+from labelgap.cli._terminal import BadInputError, Terminal
 from labelgap.export import NotLinearError, to_onnx
-from labelgap.report._files import replacing
+from labelgap.extras import require
+from labelgap.files import replacing
 
 
 class Precision(StrEnum):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any
@@ -11,32 +10,19 @@ import numpy as np
 import typer
 from rich.markup import escape
 
-from labelgap.audit import feature_rows
-from labelgap.baselines import COSTA
-from labelgap.cli._failures import BadInputError, reading
-from labelgap.cli._features import named_design
-from labelgap.cli._loaded import Loaded
-from labelgap.cli._models import watched
-from labelgap.cli._options import LearningOptions, Seed, TableFile
-from labelgap.cli._outputs import check_table_target, write_table
-from labelgap.cli._reproduce import command_words
-from labelgap.cli._sources import read_labelled
-from labelgap.cli._terminal import Terminal
-from labelgap.data import DataFormatError
-from labelgap.data._frames import read_frame
-from labelgap.data._places import place_of, place_of_names
+from labelgap.auditing import feature_rows
+from labelgap.cli._design_matrix import named_design
+from labelgap.cli._models import command_names, watched, with_random_state
+from labelgap.cli._options import LearningOptions, RandomState, TableFile
+from labelgap.cli._read_data import InputRows, learning_labels, read_labelled
+from labelgap.cli._table_files import check_table_target, save_table
+from labelgap.cli._terminal import BadInputError, Terminal, reading
+from labelgap.data import DataFormatError, read_frame
 from labelgap.labels import Labels
-from labelgap.models.mllcs import MLLCS
-from labelgap.report._files import replacing
-from labelgap.yardsticks import CooccurrenceVote
+from labelgap.registry import find_estimator
 
 _COLUMNS = ("seen", "label", "count")
-ZERO_SHOT: dict[str, Callable[[int], Any]] = {
-    "mllcs": lambda seed: MLLCS(random_state=seed),
-    "costa": lambda seed: COSTA(),
-    "vote": lambda seed: CooccurrenceVote(),
-}
-ZeroShotName = StrEnum("ZeroShotName", {name: name for name in ZERO_SHOT})  # type: ignore[misc]
+ZeroShotName = StrEnum("ZeroShotName", command_names("unseen_labels"))  # type: ignore[misc]
 _DEFAULT = ZeroShotName("mllcs")
 
 
@@ -56,9 +42,9 @@ def extend(
     model: Annotated[
         ZeroShotName, typer.Option("--model", "-m", help="What predicts them.")
     ] = _DEFAULT,
-    seed: Seed = 0,
+    random_state: RandomState = 0,
 ) -> None:
-    """Predict new labels for the rows of DATA: labels that none carries (ML-LCS by default).
+    """Predict new labels for the rows of DATA: labels that no row carries.
 
     Nothing is known of a new label but how often it comes with known ones, from a catalogue, a
     thesaurus or older records. Writes a column of probabilities per new label.
@@ -73,36 +59,29 @@ def extend(
     X, names, scaled = named_design(rows, source.empty)
     with reading(counts):
         table = read_counts(counts, rows)
-    title = f"learning from {rows.n_rows} rows"
+    title = f"learning from {rows.n_samples} rows"
     with terminal.progress(title) as advance, reading(rows.place):
-        inputs = feature_rows(X, names, scale=not scaled, random_state=seed).inputs
-        estimator = ZERO_SHOT[model](seed)
+        inputs = feature_rows(X, names, scale=not scaled, random_state=random_state).inputs
+        estimator = with_random_state(find_estimator(model).load()(), random_state)
         with watched(estimator, advance, title):
-            estimator.fit(inputs, _known(rows.labels, table), cooccurrence=table)
-        chances = estimator.predict_proba(inputs)
+            estimator.fit(
+                inputs, _known(learning_labels(rows, source.zeros), table), cooccurrence=table
+            )
+        probabilities = estimator.predict_proba(inputs)
     new = [j for j, seen in enumerate(estimator.seen_) if not seen]
     fresh = [str(estimator.classes_[j]) for j in new]
     columns = {rows.item: rows.items}
-    columns |= {name: chances[:, j] for name, j in zip(fresh, new, strict=True)}
-    with replacing(out) as (partial,):
-        write_table(columns, partial, out.suffix)
+    columns |= {name: probabilities[:, j] for name, j in zip(fresh, new, strict=True)}
+    save_table(columns, out)
     payload = {
         "source": rows.place,
-        "n_rows": rows.n_rows,
+        "n_samples": rows.n_samples,
         "new_labels": fresh,
         "out": str(out),
-        "command": command_words(
-            "extend",
-            source,
-            counts=counts,
-            model=None if model is _DEFAULT else model,
-            out=out,
-            seed=seed or None,
-        ),
     }
     terminal.result(
         payload,
-        f"{len(new)} new labels for {rows.n_rows:,} rows of {escape(rows.place)} written to "
+        f"{len(new)} new labels for {rows.n_samples:,} rows of {escape(rows.place)} written to "
         f"[bold]{escape(str(out))}[/bold]",
     )
 
@@ -114,14 +93,14 @@ def _known(labels: Labels, table: Any) -> Labels:
     return labels[:, [j for j, name in enumerate(labels.names) if name in known]]
 
 
-def read_counts(path: Path, rows: Loaded) -> Any:
+def read_counts(path: Path, rows: InputRows) -> Any:
     """A frame of counts, labels of DATA as rows and all labels as columns."""
     listed, file = read_frame(path, ids=["seen", "label"])
     for name in _COLUMNS:
         if name not in listed.columns:
             raise DataFormatError(
                 f"there is no column {name!r}",
-                **place_of_names(file),
+                **file.place_of_names(),
                 remedy=f"Give the columns {', '.join(_COLUMNS)}",
             )
     listed = listed.assign(seen=listed["seen"].astype(str), label=listed["label"].astype(str))
@@ -129,7 +108,7 @@ def read_counts(path: Path, rows: Loaded) -> Any:
     if twice.size:
         raise DataFormatError(
             f"the pair {listed['seen'][twice[0]]!r}, {listed['label'][twice[0]]!r} occurs twice",
-            **place_of(file, int(twice[0])),
+            **file.place(int(twice[0])),
             remedy="Keep one line of each pair",
         )
     names = set(rows.labels.names.astype(str))  # type: ignore[union-attr]

@@ -4,35 +4,29 @@ from __future__ import annotations
 
 import time
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 from rich.markup import escape
 from sklearn.pipeline import Pipeline
 from sklearn.utils import get_tags
 
-from labelgap._extras import require
-from labelgap.cli._empty import learn_fill
-from labelgap.cli._failures import BadInputError, reading
-from labelgap.cli._features import Schema, design_matrix, fit_text
-from labelgap.cli._loaded import Loaded
-from labelgap.cli._model_file import SavedModel
+from labelgap.cli._design_matrix import Schema, design_matrix, fit_words, learn_fill
 from labelgap.cli._models import (
     DEFAULT_MODEL,
     ModelName,
+    SavedModel,
     Scale,
     ScaleOption,
     keep_best_features,
     make_model,
     watched,
-    without_training_rows,
 )
-from labelgap.cli._options import Empty, LearningOptions, Seed
-from labelgap.cli._outputs import check_target
-from labelgap.cli._reproduce import command_words
-from labelgap.cli._sources import read_labelled
-from labelgap.cli._terminal import Terminal
-from labelgap.labels import Labels
+from labelgap.cli._options import Empty, LearningOptions, RandomState
+from labelgap.cli._read_data import InputRows, learning_labels, read_labelled
+from labelgap.cli._table_files import check_target
+from labelgap.cli._terminal import BadInputError, Terminal, reading
+from labelgap.extras import require
 
 Settings = Annotated[
     list[str] | None,
@@ -42,6 +36,11 @@ Settings = Annotated[
         help="A parameter of the model, such as estimator__C=0.1; repeatable.",
     ),
 ]
+_ZEROS = {
+    "unlabeled": "zeros are taken as unlabeled: they may be missing labels (--zeros negative: none is)",
+    "negative": "zeros are taken as negative: the label is irrelevant (--zeros unlabeled: it may be "
+    "missing)",
+}
 
 
 def fit(
@@ -62,12 +61,12 @@ def fit(
             help="Keep only so many, the best ones (GMFS); all otherwise.",
         ),
     ] = None,
-    seed: Seed = 0,
+    random_state: RandomState = 0,
 ) -> None:
     """Fit a model to rows whose labels have gaps, and save it.
 
-    An empty label cell means that nobody looked; such entries are never read. With a data set that
-    has an official split, the training rows are used.
+    An empty label cell is unknown; a 0 is what --zeros says. With a data set that has an official
+    split, the training rows are used.
 
     [bold]Examples[/bold]
 
@@ -81,12 +80,19 @@ def fit(
     require("skops.io", extra="cli", purpose="labelgap fit")
     rows = read_labelled(source, terminal, part="train")
     filler = learn_fill(rows, source.empty, may_keep=True)
-    vectorizer = fit_text(rows)
-    X = design_matrix(rows, rows.X if filler is None else filler.transform(rows.X), vectorizer)
-    estimator = make_model(str(model), settings or [], scale, X, seed)
+    vectorizer = fit_words(rows)
+    numbers = rows.data.X if filler is None else filler.transform(rows.data.X)
+    X = design_matrix(rows, numbers, vectorizer)
+    labels = learning_labels(rows, source.zeros)
+    estimator = make_model(str(model), settings or [], scale, X, random_state)
     _check_absent_views(source, estimator)
     start = time.perf_counter()
-    estimator = _fitted(estimator, X, rows, model, features, seed, terminal)
+    title = f"fitting {model} to {rows.n_samples} rows x {labels.n_labels} labels"
+    with terminal.progress(title) as advance, reading(rows.place):
+        if features is not None:
+            estimator = keep_best_features(estimator, X, labels, features, random_state)
+        with watched(estimator[-1], advance, title):
+            estimator.fit(X, labels)
     seconds = time.perf_counter() - start
     about = {
         "model": str(model),
@@ -94,74 +100,51 @@ def fit(
         "scale": str(scale),
         "features": features,
         "empty": str(source.empty),
-        "seed": seed,
+        "zeros": "unlabeled" if labels.unlabeled else "negative",
+        "random_state": random_state,
         "source": rows.place,
         "part": rows.part,
-        "n_rows": rows.n_rows,
+        "n_samples": rows.n_samples,
         "item": source.item,
     }
+    forget = getattr(estimator[-1], "_forget_training_rows", None)
+    if forget is not None:
+        forget()
     SavedModel(estimator, vectorizer, filler, _schema(rows, source), about).save(out)
-    command = command_words(
-        "fit",
-        source,
-        model=None if model is DEFAULT_MODEL else model,
-        set=settings,
-        scale=None if scale is Scale.AUTO else scale,
-        features=features,
-        out=out,
-        seed=seed or None,
-    )
-    measured = {"n_features": X.shape[1], "seconds": seconds, **_counts(rows.labels)}
-    payload = {**about, **measured, "out": str(out), "command": command}
+    n_known = labels.n_observed(unlabeled=True)
+    payload = {
+        **about,
+        "n_features": X.shape[1],
+        "seconds": seconds,
+        "n_labels": labels.n_labels,
+        "fraction_known": n_known / max(labels.n_samples * labels.n_labels, 1),
+        "out": str(out),
+    }
     terminal.result(payload, *_shown(rows, payload, out))
 
 
-def _fitted(
-    estimator: Pipeline,
-    X: Any,
-    rows: Loaded,
-    model: ModelName,
-    features: int | None,
-    seed: int,
-    terminal: Terminal,
-) -> Pipeline:
-    """The model after the fit, without what it keeps of the training rows."""
-    labels = rows.labels
-    title = f"fitting {model} to {rows.n_rows} rows x {labels.n_labels} labels"
-    with terminal.progress(title) as advance, reading(rows.place):
-        if features is not None:
-            estimator = keep_best_features(estimator, X, labels, features, seed)
-        with watched(estimator[-1], advance, title):
-            estimator.fit(X, labels)
-    return without_training_rows(estimator)
-
-
-def _schema(rows: Loaded, source: LearningOptions) -> Schema:
+def _schema(rows: InputRows, source: LearningOptions) -> Schema:
     assert rows.labels.names is not None
     names = rows.labels.names.tolist()
-    return Schema(rows.features, rows.X.shape[1], source.text, source.zero_based, names)
-
-
-def _counts(labels: Labels) -> dict:
-    known = labels.n_observed(ambiguous=True) / max(labels.n_rows * labels.n_labels, 1)
-    return {"n_labels": labels.n_labels, "share_known": known}
+    return Schema(rows.features, rows.data.X.shape[1], source.text, source.zero_based, names)
 
 
 def _check_absent_views(source: LearningOptions, estimator: Pipeline) -> None:
     if source.empty is Empty.KEEP and not get_tags(estimator[-1]).input_tags.allow_nan:
         raise BadInputError(
             "--empty keep: the model does not take absent features; use --model imvwl with "
-            "--set \"groups={'first': 10, 'second': 5}\" (columns of each view), or --empty mean"
+            "--set \"views={'first': 10, 'second': 5}\" (columns of each view), or --empty mean"
         )
 
 
-def _shown(rows: Loaded, payload: dict, out: Path) -> tuple[str, ...]:
+def _shown(rows: InputRows, payload: dict, out: Path) -> tuple[str, ...]:
     part = "" if rows.part == "all" else f" ({rows.part} part)"
     return (
-        f"[bold]{payload['model']}[/bold] fitted to {payload['n_rows']} rows{part} x "
+        f"[bold]{payload['model']}[/bold] fitted to {payload['n_samples']} rows{part} x "
         f"{payload['n_features']} features x {payload['n_labels']} labels of "
         f"{escape(rows.place)} in {payload['seconds']:.1f} s; "
-        f"{payload['share_known']:.1%} of the labels are known",
+        f"{payload['fraction_known']:.1%} of the labels are known",
+        _ZEROS[payload["zeros"]],
         f"saved to [bold]{escape(str(out))}[/bold]; next: "
         f"labelgap predict {escape(str(out))} NEW_ROWS -o predictions.csv",
     )

@@ -5,21 +5,17 @@ from __future__ import annotations
 import sys
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import numpy as np
 import typer
 from rich.markup import escape
 
-from labelgap.cli._failures import BadInputError
-from labelgap.cli._loaded import Loaded
-from labelgap.cli._model_file import load_model
+from labelgap.cli._models import load_model
 from labelgap.cli._options import RowOptions, TableFileIfAny, Threshold
-from labelgap.cli._outputs import check_table_target, write_csv, write_table
-from labelgap.cli._reproduce import command_words
-from labelgap.cli._sources import read_rows
-from labelgap.cli._terminal import Terminal
-from labelgap.report._files import replacing
+from labelgap.cli._read_data import InputRows, read_rows
+from labelgap.cli._table_files import check_table_target, save_table, write_csv
+from labelgap.cli._terminal import BadInputError, Terminal
 
 
 class Give(StrEnum):
@@ -61,7 +57,7 @@ def predict(
         check_table_target(out)
     saved = load_model(model)
     rows = read_rows(source, terminal, part="test", hints=saved.hints)
-    with terminal.progress(f"predicting {rows.n_rows} rows"):
+    with terminal.progress(f"predicting {rows.n_samples} rows"):
         probabilities = saved.predict_proba(rows)
     columns = _columns(rows, saved.schema.labels, probabilities, give, threshold, top)
     payload = {
@@ -69,37 +65,23 @@ def predict(
         "source": rows.place,
         "part": rows.part,
         "give": str(give),
-        "n_rows": rows.n_rows,
+        "n_samples": rows.n_samples,
         "n_labels": len(saved.schema.labels),
         "out": None if out is None else str(out),
-        "command": command_words(
-            "predict", source, first=model, **_options(give, threshold, top, out)
-        ),
     }
     if out is None:
         _print(terminal, payload, columns)
         return
-    with replacing(out) as (partial,):
-        write_table(columns, partial, out.suffix)
+    save_table(columns, out)
     terminal.result(
         payload,
-        f"{give} of {len(saved.schema.labels)} labels for {rows.n_rows} rows of "
+        f"{give} of {len(saved.schema.labels)} labels for {rows.n_samples} rows of "
         f"{escape(rows.place)} written to [bold]{escape(str(out))}[/bold]",
     )
 
 
-def _options(give: Give, threshold: float, top: int, out: Path | None) -> dict[str, Any]:
-    """What the command was given beside model and rows."""
-    return {
-        "give": None if give is Give.PROBABILITIES else give,
-        "threshold": threshold if give is Give.LABELS else None,
-        "top": top if give is Give.TOP else None,
-        "out": out,
-    }
-
-
 def _columns(
-    rows: Loaded,
+    rows: InputRows,
     labels: list[str],
     probabilities: np.ndarray,
     give: Give,
@@ -117,7 +99,7 @@ def _columns(
     best = np.argsort(-probabilities, axis=1, kind="stable")[:, :n_shown]
     return {
         rows.item: np.repeat(rows.items, n_shown),
-        "rank": np.tile(np.arange(1, n_shown + 1), rows.n_rows),
+        "rank": np.tile(np.arange(1, n_shown + 1), rows.n_samples),
         "label": np.array(labels, dtype=object)[best.ravel()],
         "probability": np.take_along_axis(probabilities, best, axis=1).ravel(),
     }

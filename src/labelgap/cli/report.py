@@ -8,10 +8,9 @@ from typing import Annotated
 import typer
 from rich.markup import escape
 
-from labelgap.audit import Audit
-from labelgap.cli._failures import reading
-from labelgap.cli._outputs import check_target
-from labelgap.cli._terminal import Terminal
+from labelgap.auditing import Audit
+from labelgap.cli._table_files import check_target
+from labelgap.cli._terminal import Terminal, reading
 from labelgap.report import write_audit_page
 
 

@@ -12,32 +12,21 @@ import typer
 from rich.markup import escape
 from scipy import sparse
 
-from labelgap._extras import require
-from labelgap.audit import Audit
-from labelgap.audit import audit as run_audit
-from labelgap.cli._failures import BadInputError, reading
-from labelgap.cli._features import named_design
-from labelgap.cli._loaded import Loaded
-from labelgap.cli._options import (
-    DecisionsFile,
-    LearningOptions,
-    Seed,
-    Suggestions,
-    Zeros,
-    ZerosMean,
-)
-from labelgap.cli._outputs import check_target
-from labelgap.cli._reproduce import command_words, data_sources
-from labelgap.cli._sources import read_labelled
-from labelgap.cli._terminal import Terminal
-from labelgap.cli.audit import AuditOptions, decisions_of
+from labelgap.auditing import Audit, AuditRescorer
+from labelgap.auditing import audit as run_audit
+from labelgap.cli._design_matrix import named_design
+from labelgap.cli._options import DecisionsFile, LearningOptions, RandomState, Suggestions, Zeros
+from labelgap.cli._read_data import InputRows, data_sources, read_labelled, zeros_of_audit
+from labelgap.cli._table_files import check_target
+from labelgap.cli._terminal import BadInputError, Terminal, reading
+from labelgap.cli.audit import decisions_of
+from labelgap.extras import require
 from labelgap.review import (
     DecisionStore,
-    Rescorer,
     Review,
     ReviewServer,
-    candidates_of,
     item_traits,
+    review_candidates,
 )
 
 _MOST_FEATURES = 5
@@ -53,10 +42,9 @@ def review(
     port: Annotated[
         int, typer.Option(min=0, max=65535, help="Of this machine; 0 takes a free one.")
     ] = 0,
-    zeros: ZerosMean = Zeros.AUTO,
     suggestions: Suggestions = 5000,
     decisions: DecisionsFile = None,
-    seed: Seed = 0,
+    random_state: RandomState = 0,
     open_page: Annotated[
         bool, typer.Option("--open", help="Open the page in the browser of this machine.")
     ] = False,
@@ -79,15 +67,12 @@ def review(
     check_target(db, "--db")
     require("jinja2", extra="cli", purpose="labelgap review")
     if Path(source.data).suffix.lower() == ".json":
-        if zeros is not Zeros.AUTO or decisions is not None:
+        if source.zeros is not Zeros.AUTO or decisions is not None:
             raise BadInputError("--zeros and --decisions: are in the audit already; leave them out")
         found = _read_audit(Path(source.data))
         session = Review(found, _store(db, found))
     else:
-        settings = AuditOptions(
-            zeros=zeros, suggestions=suggestions, decisions=decisions, seed=seed
-        )
-        session = _of_data(source, db, settings, terminal)
+        session = _of_data(source, db, suggestions, decisions, random_state, terminal)
     try:
         server = ReviewServer(session, port=port)
     except OSError as error:
@@ -122,41 +107,47 @@ def _read_audit(path: Path) -> Audit:
 
 
 def _of_data(
-    source: LearningOptions, db: Path, options: AuditOptions, terminal: Terminal
+    source: LearningOptions,
+    db: Path,
+    suggestions: int,
+    decisions: Path | None,
+    random_state: int,
+    terminal: Terminal,
 ) -> Review:
-    decided = decisions_of(options.decisions)
+    decided = decisions_of(decisions)
     rows = read_labelled(source, terminal, part="all")
     X, names, scaled = named_design(rows, source.empty)
     how: dict[str, Any] = {
         "item_ids": rows.items,
-        "zeros": str(options.zeros),
+        "zeros": zeros_of_audit(rows, source.zeros),
         "scale": not scaled,
         "decisions": decided,
-        "random_state": options.seed,
+        "random_state": random_state,
     }
-    with terminal.progress(f"auditing {rows.n_rows} items") as advance, reading(rows.place):
+    with terminal.progress(f"auditing {rows.n_samples} items") as advance, reading(rows.place):
         found = run_audit(
             X,
             rows.labels,
             **how,
             feature_names=names,
-            n_suggestions=options.suggestions,
+            n_suggestions=suggestions,
             progress=advance,
-            command=command_words("audit", source, options),
-            sources=data_sources(source),
+            command=terminal.command,
+            sources=data_sources(rows, source),
         )
-    candidates = candidates_of(found, rows.items, item_traits(X, random_state=options.seed))
+    candidates = review_candidates(found, rows.items, item_traits(X, random_state=random_state))
     return Review(
         found,
         _store(db, found),
         candidates,
         describe=describe_items(rows),
-        rescore=Rescorer(X, rows.labels, **how),
+        rescore=AuditRescorer(X, rows.labels, **how),
     )
 
 
-def describe_items(rows: Loaded) -> Callable[[str], Mapping[str, str]]:
+def describe_items(rows: InputRows) -> Callable[[str], Mapping[str, str]]:
     """What a reviewer sees of an item: its text or its most unusual features, and its labels."""
+    features = rows.features
     row_of = {str(item): row for row, item in enumerate(rows.items)}
     labels = rows.labels
     positives = labels.positives()
@@ -165,14 +156,14 @@ def describe_items(rows: Loaded) -> Callable[[str], Mapping[str, str]]:
         row = row_of[item]
         here = positives.indices[positives.indptr[row] : positives.indptr[row + 1]]
         names = [str(labels.names[column]) for column in here] if labels.names is not None else []
-        about = {"has the labels": ", ".join(names) or "none"}
-        if rows.texts is not None:
-            about[rows.text or "text"] = str(rows.texts[row])
-        elif rows.features is not None:
-            about["stands out by"] = _unusual(rows, row, centre, spread)
+        about = {"recorded labels": ", ".join(names) or "none"}
+        if rows.data.texts is not None:
+            about[rows.text or "text"] = str(rows.data.texts[row])
+        elif features is not None:
+            about["most unusual features"] = _unusual(rows.data.X[[row]], features, centre, spread)
         return about
 
-    centre, spread = _centre_and_spread(rows.X)
+    centre, spread = _centre_and_spread(rows.data.X)
     return describe
 
 
@@ -183,15 +174,13 @@ def _centre_and_spread(X: Any) -> tuple[np.ndarray, np.ndarray]:
     return X.mean(axis=0), np.where(spread > 0, spread, 1.0)
 
 
-def _unusual(rows: Loaded, row: int, centre: np.ndarray, spread: np.ndarray) -> str:
+def _unusual(values: Any, features: list[str], centre: np.ndarray, spread: np.ndarray) -> str:
     """The features that a row has and that are farthest from the mean, in standard deviations."""
-    assert rows.features is not None
-    values = rows.X[[row]]
     values = values.toarray()[0] if sparse.issparse(values) else np.asarray(values)[0]
     far = np.abs((values - centre) / spread)
     far[values == 0] = 0
     first = [k for k in np.argsort(-far, kind="stable")[:_MOST_FEATURES] if far[k] > 0]
-    return ", ".join(f"{rows.features[k]} {values[k]:.4g}" for k in first) or "none"
+    return ", ".join(f"{features[k]} {values[k]:.4g}" for k in first) or "none"
 
 
 def _shown(session: Review, server: ReviewServer, db: Path) -> list[str]:

@@ -2,35 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from enum import StrEnum
-from typing import Annotated, Any
+from typing import Annotated
 
 import numpy as np
 import typer
 from rich.markup import escape
 
-from labelgap.audit import feature_rows, select_features
-from labelgap.baselines import CMFS, FSNM, MIFS, MLMLFS, SFUS
-from labelgap.cli._failures import reading
-from labelgap.cli._features import named_design
-from labelgap.cli._options import LearningOptions, Seed, TableFileIfAny
-from labelgap.cli._outputs import check_table_target, write_table
-from labelgap.cli._reproduce import command_words
-from labelgap.cli._sources import read_labelled
-from labelgap.cli._terminal import Terminal, table
-from labelgap.models.gmfs import GMFS
-from labelgap.report._files import replacing
+from labelgap.auditing import feature_rows, select_features
+from labelgap.cli._design_matrix import named_design
+from labelgap.cli._models import command_names
+from labelgap.cli._options import LearningOptions, RandomState, TableFileIfAny
+from labelgap.cli._read_data import learning_labels, read_labelled
+from labelgap.cli._table_files import check_table_target, save_table
+from labelgap.cli._terminal import Terminal, reading, table
+from labelgap.registry import find_estimator
 
-SELECTORS: dict[str, Callable[[], Any]] = {
-    "gmfs": GMFS,
-    "cmfs": CMFS,
-    "mlmlfs": MLMLFS,
-    "mifs": MIFS,
-    "sfus": SFUS,
-    "fsnm": FSNM,
-}
-SelectorName = StrEnum("SelectorName", {name: name for name in SELECTORS})  # type: ignore[misc]
+SelectorName = StrEnum("SelectorName", command_names("feature_selection"))  # type: ignore[misc]
 _DEFAULT = SelectorName("gmfs")
 _N_SHOWN = 20
 
@@ -48,11 +36,11 @@ def select(
         SelectorName, typer.Option("--model", "-m", help="What chooses them.")
     ] = _DEFAULT,
     out: TableFileIfAny = None,
-    seed: Seed = 0,
+    random_state: RandomState = 0,
 ) -> None:
-    """Choose features that tell the labels, when labels may be forgotten (GMFS by default).
+    """Choose features that predict the labels, when labels may be missing.
 
-    Beside the weight of each feature stands its stability: the share of repetitions, on other
+    Beside the weight of each feature stands its stability: the fraction of repetitions, on other
     halves of the rows with further gaps, that chose it as well.
 
     [bold]Examples[/bold]
@@ -65,14 +53,14 @@ def select(
     rows = read_labelled(source, terminal, part="all")
     X, names, scaled = named_design(rows, source.empty)
     with terminal.progress(f"choosing {number} features") as advance, reading(rows.place):
-        prepared = feature_rows(X, names, scale=not scaled, random_state=seed)
+        prepared = feature_rows(X, names, scale=not scaled, random_state=random_state)
         found = select_features(
             prepared,
-            rows.labels,
+            learning_labels(rows, source.zeros),
             number,
             n_repeats=repeats,
-            selector=SELECTORS[model](),
-            random_state=seed,
+            selector=find_estimator(model).load()(),
+            random_state=random_state,
             progress=advance,
         )
     columns = {
@@ -81,17 +69,13 @@ def select(
         "stability": np.array([one.stability for one in found]),
     }
     if out is not None:
-        with replacing(out) as (partial,):
-            write_table(columns, partial, out.suffix)
-    other = None if model is _DEFAULT else model
-    extra = {"features": number, "repeats": repeats, "model": other, "out": out}
+        save_table(columns, out)
     payload = {
         "source": rows.place,
         "features": [
             {"name": one.name, "weight": one.weight, "stability": one.stability} for one in found
         ],
         "out": None if out is None else str(out),
-        "command": command_words("select", source, **extra, seed=seed or None),
     }
     shown = [
         (escape(one.name), f"{one.weight:.3g}", f"{one.stability:.0%}") for one in found[:_N_SHOWN]

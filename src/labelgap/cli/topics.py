@@ -1,4 +1,4 @@
-"""``labelgap topics``: which labels come together, and what tells them."""
+"""``labelgap topics``: which labels come together, and what predicts them."""
 
 from __future__ import annotations
 
@@ -8,15 +8,12 @@ import numpy as np
 import typer
 from rich.markup import escape
 
-from labelgap.audit import Topic, feature_rows, find_topics
-from labelgap.cli._failures import reading
-from labelgap.cli._features import named_design
-from labelgap.cli._options import LearningOptions, Seed, TableFileIfAny
-from labelgap.cli._outputs import check_table_target, write_table
-from labelgap.cli._reproduce import command_words
-from labelgap.cli._sources import read_labelled
-from labelgap.cli._terminal import Terminal, table
-from labelgap.report._files import replacing
+from labelgap.auditing import AuditTopic, feature_rows, find_topics
+from labelgap.cli._design_matrix import named_design
+from labelgap.cli._options import LearningOptions, RandomState, TableFileIfAny
+from labelgap.cli._read_data import learning_labels, read_labelled
+from labelgap.cli._table_files import check_table_target, save_table
+from labelgap.cli._terminal import Terminal, reading, table
 
 _N_SHOWN = 5
 
@@ -28,9 +25,9 @@ def topics(
         int, typer.Option("--topics", "-k", min=1, help="How many topics to find.")
     ] = 10,
     out: TableFileIfAny = None,
-    seed: Seed = 0,
+    random_state: RandomState = 0,
 ) -> None:
-    """Find topics: labels that come together, and the features that tell them (BMLPL).
+    """Find topics: labels that come together, and the features that predict them (BMLPL).
 
     [bold]Examples[/bold]
 
@@ -43,26 +40,28 @@ def topics(
     X, names, scaled = named_design(rows, source.empty)
     with terminal.progress(f"finding {number} topics") as advance, reading(rows.place):
         advance(f"finding {number} topics", 0, None)
-        prepared = feature_rows(X, names, scale=not scaled, random_state=seed)
+        prepared = feature_rows(X, names, scale=not scaled, random_state=random_state)
         found, trace = find_topics(
-            prepared, rows.labels, number, random_state=seed, progress=advance
+            prepared,
+            learning_labels(rows, source.zeros),
+            number,
+            random_state=random_state,
+            progress=advance,
         )
     if out is not None:
-        with replacing(out) as (partial,):
-            write_table(_weights(found), partial, out.suffix)
+        save_table(_weights(found), out)
     payload = {
         "source": rows.place,
         "topics": [
-            {"share": one.share, "labels": dict(one.labels), "features": dict(one.features)}
+            {"fraction": one.fraction, "labels": dict(one.labels), "features": dict(one.features)}
             for one in found
         ],
         "objective": trace.values[-1],
-        "settled": trace.converged,
+        "converged": trace.converged,
         "out": None if out is None else str(out),
-        "command": command_words("topics", source, topics=number, out=out, seed=seed or None),
     }
-    shown = [(f"{one.share:.1%}", _first(one.labels), _first(one.features)) for one in found]
-    columns = {"share": "right", "labels": "left", "features": "left"}
+    shown = [(f"{one.fraction:.1%}", _first(one.labels), _first(one.features)) for one in found]
+    columns = {"fraction": "right", "labels": "left", "features": "left"}
     terminal.result(payload, table(f"Topics of {escape(rows.place)}", columns, shown))
 
 
@@ -70,7 +69,7 @@ def _first(weights: tuple[tuple[str, float], ...]) -> str:
     return escape(", ".join(name for name, _ in weights[:_N_SHOWN]))
 
 
-def _weights(found: tuple[Topic, ...]) -> dict[str, np.ndarray]:
+def _weights(found: tuple[AuditTopic, ...]) -> dict[str, np.ndarray]:
     lines = [
         (number, kind, name, weight)
         for number, topic in enumerate(found, start=1)

@@ -5,12 +5,12 @@ both the seen label s and the label t. The diagonal ``M[s, s]`` is therefore the
 that carry s, written ``n_s``. A count that is missing says nothing; it is not a zero.
 """
 
-from labelgap.cooccurrence._accept import as_cooccurrence
-from labelgap.cooccurrence._container import Cooccurrence
-from labelgap.cooccurrence._counting import count_cooccurrence
-from labelgap.cooccurrence._weights import (
+from labelgap.cooccurrence._as_cooccurrence import as_cooccurrence, has_names
+from labelgap.cooccurrence._cooccurrence import Cooccurrence
+from labelgap.cooccurrence._count_cooccurrence import cooccurrence_matrix, count_cooccurrence
+from labelgap.cooccurrence._synthesis_weights import (
     NORMALISATIONS,
-    conditional_shares,
+    conditional_fractions,
     occurrences,
     synthesis_weights,
 )
@@ -19,8 +19,10 @@ __all__ = [
     "NORMALISATIONS",
     "Cooccurrence",
     "as_cooccurrence",
-    "conditional_shares",
+    "conditional_fractions",
+    "cooccurrence_matrix",
     "count_cooccurrence",
+    "has_names",
     "occurrences",
     "synthesis_weights",
 ]

@@ -7,8 +7,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import NamedTuple
+from xml.etree import ElementTree
 
-from labelgap.data._contents import Contents
+from labelgap.data._contents import Contents, FileSource, contents_of
 
 _DATA_LINE = re.compile(rb"^[ \t]*@data\b[^\n]*(?:\n|\Z)", re.IGNORECASE | re.MULTILINE)
 _QUOTED = r"'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\""
@@ -142,3 +143,45 @@ def _unquoted(token: str) -> str:
     if len(token) >= 2 and token[0] == token[-1] and token[0] in "'\"":
         return re.sub(r"\\(.)", r"\1", token[1:-1])
     return token
+
+
+def read_label_xml(path: FileSource) -> list[str]:
+    """Return the names of the labels that Mulan's XML file lists, hierarchies flattened.
+
+    The columns of the ARFF file need not come in this order: the ARFF file decides.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from labelgap.data import read_label_xml
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = Path(folder, "toy.xml")
+    ...     _ = path.write_text('<labels><label name="red"/><label name="big"/></labels>')
+    ...     read_label_xml(path)
+    ['red', 'big']
+    """
+    contents = contents_of(path)
+    if b"<!DOCTYPE" in contents.data or b"<!ENTITY" in contents.data:
+        raise contents.error(
+            "the XML declares a document type or entities", remedy="Remove the declarations"
+        )
+    try:
+        root = ElementTree.fromstring(contents.data)
+    except ElementTree.ParseError as error:
+        raise contents.error(
+            f"this is not well-formed XML ({error.msg})",
+            line=error.position[0],
+            remedy="Check that this is Mulan's list of labels",
+        ) from error
+    names = [element.get("name") for element in root.iter() if _local_name(element) == "label"]
+    if not names or None in names:
+        raise contents.error(
+            "no <label name=...> elements" if not names else "a <label> element has no name",
+            remedy='Write every label as <label name="..."/>',
+        )
+    return [str(name) for name in names]
+
+
+def _local_name(element: ElementTree.Element) -> str:
+    return element.tag.rpartition("}")[2]

@@ -1,20 +1,20 @@
-"""Arrays in one NumPy file."""
+"""Arrays in one NumPy file, or in a pickle that is read without running anything in it."""
 
 from __future__ import annotations
 
 import io
+import pickle
 import zipfile
 import zlib
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy._core.multiarray import _reconstruct, scalar
 
 from labelgap.data._contents import Contents, FileSource, contents_of
 from labelgap.data._dataset import Dataset
 from labelgap.labels import Labels
-
-__all__ = ["read_npz"]
 
 _WRITE = "Write it with numpy.savez(FILE, X=X, Y=Y)"
 # of an archive and of a single array
@@ -27,15 +27,27 @@ def read_npz(path: FileSource, *, labelled: bool = True) -> Dataset:
     Parameters
     ----------
     path : path
-        Holds ``X``, numbers of shape (n_rows, n_features), and ``Y`` of shape (n_rows, n_labels)
+        Holds ``X``, numbers of shape (n_samples, n_features), and ``Y`` of shape (n_samples, n_labels)
         with 1, 0 and NaN for unknown; if there are ``feature_names`` and ``label_names``, these
         are the names. Pickled objects are not read.
-    labelled : bool
-        Whether there must be ``Y``; otherwise it is not looked at, and the rows have no labels.
+    labelled : bool, default=True
+        Whether there must be ``Y``; otherwise it is not read, and the rows have no labels.
 
     Returns
     -------
     Dataset
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> import numpy as np
+    >>> from labelgap.data import read_npz
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = Path(folder, "toy.npz")
+    ...     np.savez(path, X=np.ones((2, 3)), Y=np.array([[1, 0], [np.nan, 1]]))
+    ...     read_npz(path).shape
+    (2, 3, 2)
     """
     contents = contents_of(path)
     arrays = _arrays(contents)
@@ -107,3 +119,75 @@ def _labels(contents: Contents, Y: np.ndarray, names: np.ndarray | None) -> Labe
             remedy="Write 1, 0 or NaN for unknown",
         )
     return Labels.from_dense(Y, names=names)
+
+
+# NumPy moved its core package; files of either age name the same three functions.
+_ADMITTED = {
+    ("numpy", "ndarray"): np.ndarray,
+    ("numpy", "dtype"): np.dtype,
+    ("numpy.core.multiarray", "_reconstruct"): _reconstruct,
+    ("numpy._core.multiarray", "_reconstruct"): _reconstruct,
+    ("numpy.core.multiarray", "scalar"): scalar,
+    ("numpy._core.multiarray", "scalar"): scalar,
+}
+_YES = frozenset({"YES", "TRUE", "1"})
+
+
+class _ArrayUnpickler(pickle.Unpickler):
+    """Admits arrays, dtypes and numpy scalars, and nothing else."""
+
+    def find_class(self, module: str, name: str):
+        try:
+            return _ADMITTED[module, name]
+        except KeyError:
+            raise pickle.UnpicklingError(f"the file asks for {module}.{name}") from None
+
+
+def read_array_pickle(path: FileSource, *, drop_features: tuple[int, ...] = ()) -> Dataset:
+    """Read a pickled dictionary of two arrays, ``{"X": ..., "y": ...}``.
+
+    Parameters
+    ----------
+    path : path
+        Plain or compressed (gzip, bz2, xz).
+    drop_features : tuple of int, default=()
+        Columns of ``X`` to leave out, such as names of rows.
+
+    Notes
+    -----
+    Only NumPy arrays, dtypes and scalars are built; a file that asks for anything else is refused.
+
+    Examples
+    --------
+    >>> import pickle, tempfile
+    >>> from pathlib import Path
+    >>> import numpy as np
+    >>> from labelgap.data import read_array_pickle
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = Path(folder, "toy.pickle")
+    ...     _ = path.write_bytes(pickle.dumps({"X": np.ones((2, 3)), "y": np.eye(2)}))
+    ...     read_array_pickle(path).shape
+    (2, 3, 2)
+    """
+    contents = contents_of(path)
+    try:
+        found = _ArrayUnpickler(io.BytesIO(contents.data), encoding="latin1").load()
+        X, y = np.asarray(found["X"]), np.asarray(found["y"])
+    except Exception as error:
+        raise contents.error(
+            f"this is not a pickle of the arrays X and y ({error})",
+            remedy="Do not open it by other means unless you trust where it comes from",
+        ) from error
+    if X.dtype == object or y.dtype == object or X.ndim != 2 or y.ndim != 2:
+        raise contents.error(
+            f"X is {X.dtype}{list(X.shape)} and y is {y.dtype}{list(y.shape)}",
+            remedy="Both must be matrices of numbers",
+        )
+    X = np.delete(X, drop_features, axis=1)
+    if X.dtype.kind == "U":
+        X = np.isin(np.char.upper(X), list(_YES))
+    return Dataset(
+        name=Path(contents.file).name.split(".")[0],
+        X=np.ascontiguousarray(X, dtype=np.float64),
+        Y=Labels.from_dense(y),
+    )

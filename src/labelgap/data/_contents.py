@@ -1,4 +1,4 @@
-"""The bytes of a file with the name to show in messages, and their decompression."""
+"""The bytes of a file with the name to show in messages, and what can be wrong with them."""
 
 from __future__ import annotations
 
@@ -13,7 +13,61 @@ from typing import TypeAlias
 
 import numpy as np
 
-from labelgap.data._errors import DataFormatError
+
+class DataFormatError(ValueError):
+    """A file does not follow its format, with the place and the remedy in the message.
+
+    Parameters
+    ----------
+    problem : str
+    file : str
+        The file as the user knows it.
+    line : int, default=None
+        Counted from 1.
+    row : int, default=None
+        For what has no lines: counted from 1 in files, from 0 in frames.
+    remedy : str
+        What the user can do about it.
+
+    Examples
+    --------
+    >>> from labelgap.data import DataFormatError
+    >>> str(DataFormatError("the id is empty", file="items.csv", line=7, remedy="Remove the line"))
+    'items.csv, line 7: the id is empty. Remove the line'
+    """
+
+    def __init__(
+        self,
+        problem: str,
+        *,
+        file: str,
+        line: int | None = None,
+        row: int | None = None,
+        remedy: str,
+    ) -> None:
+        self.problem, self.file, self.line, self.row = problem, file, line, row
+        self.remedy = remedy
+        place = file if line is None else f"{file}, line {line}"
+        place = place if row is None else f"{place}, row {row}"
+        super().__init__(f"{place}: {problem}. {remedy}")
+
+    def __reduce__(self):
+        return _rebuild, (self.problem, self.file, self.line, self.row, self.remedy)
+
+
+class ChecksumError(DataFormatError):
+    """A file is not the one that the registry describes."""
+
+
+class DatasetUnavailableError(OSError):
+    """A data set is neither on this machine nor could it be fetched."""
+
+
+def _rebuild(
+    problem: str, file: str, line: int | None, row: int | None, remedy: str
+) -> DataFormatError:
+    return DataFormatError(problem, file=file, line=line, row=row, remedy=remedy)
+
 
 _DECOMPRESSORS = (
     (b"\x1f\x8b", gzip.decompress),
@@ -70,3 +124,27 @@ def decompressed(file: str, data: bytes) -> Contents:
                     remedy="Download the file again",
                 ) from error
     return Contents(file, data)
+
+
+def read_pending(
+    contents: Contents,
+    pending: list[tuple[int, int, int]],
+    values: np.ndarray,
+    indptr: np.ndarray,
+    lines: np.ndarray,
+) -> None:
+    """Fill in the values that were not exact, in place, or say where the first non-number is.
+
+    `pending` holds (entry, first byte, last byte + 1); `lines` the line of every row.
+    """
+    for entry, first, last in pending:
+        token = contents.data[first:last]
+        try:
+            values[entry] = float(token)
+        except ValueError:
+            row = int(np.searchsorted(indptr, entry, side="right")) - 1
+            raise contents.error(
+                f"{token[:30].decode('utf-8', 'replace')!r} is not a number",
+                line=int(lines[row]),
+                remedy="Correct the value, or declare the column as what it is",
+            ) from None

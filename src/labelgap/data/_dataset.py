@@ -8,24 +8,43 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
+from labelgap.data._frames import TableName
 from labelgap.labels import Labels
-from labelgap.views import ViewGroups
+from labelgap.views import Views
 
 
 @dataclass(frozen=True, repr=False, eq=False)
 class Dataset:
-    """Features and labels of the same rows, with names, split and views where known.
+    """Features and labels of the same rows, with names, ids, texts and views where known.
 
     Parameters
     ----------
     name : str
-    X : ndarray or csr_array of shape (n_rows, n_features)
-    Y : Labels of shape (n_rows, n_labels)
-    feature_names : array of str, optional
-    train, test : int arrays, optional
+    X : ndarray or csr_array of shape (n_samples, n_features)
+    Y : Labels of shape (n_samples, n_labels)
+    feature_names : array of str, default=None
+    train, test : int arrays, default=None
         The rows of the official split: training rows come first in `X`.
-    views : ViewGroups, optional
-        Named groups of the columns of `X`.
+    views : Views, default=None
+        Named views of the columns of `X`.
+    ids : array of shape (n_samples,), default=None
+        What identifies the rows, where the source says it.
+    texts : array of str of shape (n_samples,), default=None
+        The text of each row, where there is a column of text.
+    table : TableName, default=None
+        The files that the rows come from, for messages about a row.
+
+    See Also
+    --------
+    read_table, load_dataset : Two of the functions that return one.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from labelgap import Labels
+    >>> from labelgap.data import Dataset
+    >>> Dataset("toy", np.ones((2, 3)), Labels.from_dense([[1, 0], [0, 1]]))
+    Dataset('toy': 2 rows x 3 features (dense float64) x 2 labels; 1.00 labels per row)
     """
 
     name: str
@@ -34,19 +53,33 @@ class Dataset:
     feature_names: np.ndarray | None = None
     train: np.ndarray | None = None
     test: np.ndarray | None = None
-    views: ViewGroups | None = None
+    views: Views | None = None
+    ids: np.ndarray | None = None
+    texts: np.ndarray | None = None
+    table: TableName | None = None
 
     def __post_init__(self) -> None:
-        if self.X.shape[0] != self.Y.n_rows:
+        if self.X.shape[0] != self.Y.n_samples:
             raise ValueError(
-                f"{self.name}: X has {self.X.shape[0]} rows and Y has {self.Y.n_rows}: "
+                f"{self.name}: X has {self.X.shape[0]} rows and Y has {self.Y.n_samples}: "
                 "both must describe the same items"
             )
+        for what in ("ids", "texts"):
+            given = getattr(self, what)
+            if given is not None and len(given) != self.X.shape[0]:
+                raise ValueError(
+                    f"{self.name}: {len(given)} {what} for {self.X.shape[0]} rows: give one per row"
+                )
         if self.feature_names is not None and len(self.feature_names) != self.X.shape[1]:
             raise ValueError(
                 f"{self.name}: {len(self.feature_names)} feature names for "
                 f"{self.X.shape[1]} columns of X: give one per column"
             )
+
+    @property
+    def n_samples(self) -> int:
+        """The number of rows."""
+        return self.X.shape[0]
 
     @property
     def label_names(self) -> np.ndarray | None:
@@ -61,13 +94,21 @@ class Dataset:
     @property
     def cardinality(self) -> float:
         """Mean number of relevant labels per row."""
-        return self.Y.n_positives() / max(self.Y.n_rows, 1)
+        return self.Y.n_positives() / max(self.Y.n_samples, 1)
+
+    def take(self, rows: np.ndarray) -> Dataset:
+        """Return some of the rows, without the split."""
+        chosen: dict[str, Any] = {
+            what: None if getattr(self, what) is None else getattr(self, what)[rows]
+            for what in ("X", "Y", "ids", "texts")
+        }
+        return replace(self, **chosen, train=None, test=None, table=None)
 
     def __repr__(self) -> str:
-        n_rows, n_features, n_labels = self.shape
+        n_samples, n_features, n_labels = self.shape
         kind = "sparse" if sparse.issparse(self.X) else "dense"
         parts = [
-            f"{n_rows} rows x {n_features} features ({kind} {self.X.dtype}) x {n_labels} labels",
+            f"{n_samples} rows x {n_features} features ({kind} {self.X.dtype}) x {n_labels} labels",
             f"{self.cardinality:.2f} labels per row",
         ]
         if self.train is not None and self.test is not None:
@@ -78,7 +119,16 @@ class Dataset:
 
 
 def stack_splits(name: str, train: Dataset, test: Dataset) -> Dataset:
-    """One data set from its training and test part, training rows first.
+    """Return one data set of its training and test part, training rows first.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from labelgap import Labels
+    >>> from labelgap.data import Dataset, stack_splits
+    >>> part = Dataset("part", np.ones((2, 3)), Labels.from_dense([[1, 0], [0, 1]]))
+    >>> stack_splits("toy", part, part).test.tolist()
+    [2, 3]
 
     Raises
     ------
@@ -106,12 +156,19 @@ def stack_splits(name: str, train: Dataset, test: Dataset) -> Dataset:
         X = sparse.csr_array(sparse.vstack([train.X, test.X], format="csr"))
     else:
         X = np.concatenate([train.X, test.X])
-    n_train, n_rows = train.X.shape[0], X.shape[0]
+    n_train, n_samples = train.X.shape[0], X.shape[0]
     return replace(
         train,
         name=name,
         X=X,
         Y=Labels.concatenate([train.Y, test.Y]),
         train=np.arange(n_train),
-        test=np.arange(n_train, n_rows),
+        test=np.arange(n_train, n_samples),
+        ids=_joined(train.ids, test.ids),
+        texts=_joined(train.texts, test.texts),
+        table=None,
     )
+
+
+def _joined(first: np.ndarray | None, second: np.ndarray | None) -> np.ndarray | None:
+    return None if first is None or second is None else np.concatenate([first, second])

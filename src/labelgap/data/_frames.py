@@ -1,57 +1,126 @@
-"""Tables from wherever they are: CSV, Parquet, a folder of either, or a query of a database."""
+"""Tables from wherever they are, each opened once, and where a row of them is."""
 
 from __future__ import annotations
 
+import bz2
+import csv
+import gzip
+import hashlib
+import lzma
 import os
 import sqlite3
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import IO, Any, NamedTuple
 
-from labelgap._extras import require
-from labelgap.data._errors import DataFormatError
-from labelgap.data._places import Part, TableName, place_of_names
+from labelgap.data._contents import DataFormatError
+from labelgap.extras import require
 
-__all__ = ["DATABASES", "is_parquet", "read_csv", "read_frame"]
+__all__ = ["DATABASES", "Part", "TableName", "read_frame"]
 
 _DUCKDB = (".duckdb", ".ddb")
 _SQLITE = (".sqlite", ".sqlite3", ".db")
 DATABASES = (*_DUCKDB, *_SQLITE)
+"""Endings of the names of database files."""
 _PARQUET = (".parquet", ".pq")
 _TEXT = (".csv", ".csv.gz", ".tsv", ".tsv.gz")
+_OPENERS: dict[str, Any] = {".gz": gzip.open, ".bz2": bz2.open, ".xz": lzma.open}
 _MOST_NAMED = 8
 _NAME = "labelgap.table"
 # whole numbers that an integer of 64 bits, or a floating-point number, holds exactly
 _WHOLE, _WITH_POINT = r"-?(0|[1-9]\d{0,17})", r"-?(0|[1-9]\d{0,14})(\.0+)?"
 
 
-def is_parquet(path: Path) -> bool:
-    """Whether the name says so."""
-    return path.suffix.lower() in _PARQUET
+class Part(NamedTuple):
+    """A file that rows of a table come from, in their order; ``sha256`` is of its bytes."""
+
+    path: Path
+    n_samples: int
+    sha256: str | None = None
+
+
+class TableName(str):
+    """The name of a table for messages, which knows the files that its rows come from.
+
+    Rows of text have the number of their line, rows of other files are counted from 1, and those
+    of a frame from 0, as its positions are.
+
+    Examples
+    --------
+    >>> from labelgap.data import TableName
+    >>> TableName("frame").words(3)
+    'frame, row 3'
+    """
+
+    parts: tuple[Part, ...]
+
+    def __new__(cls, name: str, parts: Sequence[Part] = ()) -> TableName:
+        made = super().__new__(cls, name)
+        made.parts = tuple(parts)
+        return made
+
+    def place(self, row: int) -> dict[str, Any]:
+        """Return ``file`` and ``line`` or ``row`` of a DataFormatError, for a row from 0."""
+        for part in self.parts:
+            if row < part.n_samples:
+                line = _line_of(part.path, row)
+                counted = {"row": row + 1} if line is None else {"line": line}
+                return {"file": str(part.path), **counted}
+            row -= part.n_samples
+        return {"file": str(self), "row": row}
+
+    def place_of_names(self) -> dict[str, Any]:
+        """Return the same for the names of the columns."""
+        first_line = bool(self.parts) and _is_text(self.parts[0].path)
+        return {"file": str(self), "line": 1} if first_line else {"file": str(self)}
+
+    def words(self, row: int, beside: str | None = None) -> str:
+        """Return the place as "line 7", with the file unless that is the one ``beside`` it."""
+        place = self.place(row)
+        counted = f"line {place['line']}" if "line" in place else f"row {place['row']}"
+        return counted if place["file"] == beside else f"{place['file']}, {counted}"
 
 
 def read_frame(
     source: Any, *, query: str | None = None, ids: Sequence[str] = ()
 ) -> tuple[Any, TableName]:
-    """A pandas frame with rows numbered from 0, and what to call it in messages.
+    """Read a table into a pandas frame, and return it with its name for messages.
 
-    A frame that this function read before keeps its name.
+    Rows are numbered from 0. A frame that this function read before keeps its name.
 
     Parameters
     ----------
     source : path, pandas or polars frame
         A CSV or Parquet file, a folder of files of one of these kinds with the same columns (read
-        in the order of their names), or a DuckDB or SQLite file. Databases are opened for reading.
-    query : str, optional
-        What to ask a database; without one it must hold a single table.
-    ids : sequence of str
+        in the order of their names), or a DuckDB or SQLite file. Each file is opened once;
+        databases are opened for reading only.
+    query : str, default=None
+        The SQL query of a database; without one it must hold a single table.
+    ids : sequence of str, default=()
         Columns of text files that are read as they are written: 007 is not 7.
+
+    Returns
+    -------
+    frame : pandas.DataFrame
+    name : TableName
 
     Raises
     ------
     DataFormatError
         If there is nothing, or nothing readable; with the file, the line where known and the
         remedy.
+
+    See Also
+    --------
+    read_table : Features and labels of a table.
+
+    Examples
+    --------
+    >>> import pandas
+    >>> from labelgap.data import read_frame
+    >>> frame, name = read_frame(pandas.DataFrame({"id": ["a", "b"]}))
+    >>> len(frame), name
+    (2, 'frame')
     """
     pandas = require("pandas", extra="frames", purpose="read_table")
     if isinstance(source, pandas.DataFrame):
@@ -70,8 +139,8 @@ def read_frame(
     elif path.is_dir():
         frame, parts = _from_folder(pandas, path, ids)
     else:
-        frame = _from_file(pandas, path, ids)
-        parts = [Part(path, len(frame))]
+        frame, part = _from_file(pandas, path, ids)
+        parts = [part]
     name = TableName(str(path), parts)
     frame.attrs[_NAME] = name
     return _not_empty(frame, name), name
@@ -83,14 +152,50 @@ def _not_empty(frame: Any, file: str) -> Any:
     return frame
 
 
-def read_csv(path: Path, ids: Sequence[str] = (), only: Sequence[str] | None = None) -> Any:
-    """A frame of comma- or tab-separated text; ``ids`` as in :func:`read_frame`.
+def _from_file(pandas: Any, path: Path, ids: Sequence[str]) -> tuple[Any, Part]:
+    try:
+        with open(path, "rb") as stream:
+            digest = hashlib.file_digest(stream, "sha256").hexdigest()
+            stream.seek(0)
+            if path.suffix.lower() in _PARQUET:
+                frame = _read_parquet(pandas, stream, path)
+            else:
+                opened = _OPENERS.get(path.suffix.lower())
+                text = stream if opened is None else opened(stream, "rb")
+                frame = _read_text(pandas, text, path, ids)
+    except (DataFormatError, FileNotFoundError):
+        raise
+    except UnicodeDecodeError as error:
+        raise _not_utf8(path, error) from error
+    except pandas.errors.EmptyDataError as error:
+        raise DataFormatError(
+            "is empty", file=str(path), remedy="Give a table with a line of names and rows"
+        ) from error
+    except (ValueError, OSError) as error:
+        raise DataFormatError(
+            f"cannot read the table ({' '.join(str(error).split())})",
+            file=str(path),
+            remedy="Check that it is comma-separated text with a line of names, or Parquet",
+        ) from error
+    return frame, Part(path, len(frame), digest)
 
-    ``only`` are the columns that are wanted. A name that two columns have is refused.
-    """
-    pandas = require("pandas", extra="frames", purpose="reading CSV")
+
+def _read_parquet(pandas: Any, stream: IO[bytes], path: Path) -> Any:
+    try:
+        return pandas.read_parquet(stream)
+    except (ValueError, OSError) as error:
+        raise DataFormatError(
+            f"is no Parquet file, or is damaged ({' '.join(str(error).split()).rstrip('.')})",
+            file=str(path),
+            remedy="To get one, write it again, or rename it to .csv if it is text",
+        ) from error
+
+
+def _read_text(pandas: Any, stream: Any, path: Path, ids: Sequence[str]) -> Any:
+    """A frame of comma- or tab-separated text. A name that two columns have is refused."""
     separator = "\t" if ".tsv" in path.suffixes else ","
-    names = pandas.read_csv(path, sep=separator, header=None, nrows=1, dtype=str).iloc[0].dropna()
+    names = pandas.read_csv(stream, sep=separator, header=None, nrows=1, dtype=str)
+    names = names.iloc[0].dropna()
     twice = names[names.duplicated()]
     if len(twice):
         raise DataFormatError(
@@ -99,8 +204,9 @@ def read_csv(path: Path, ids: Sequence[str] = (), only: Sequence[str] | None = N
             line=1,
             remedy="Give every column a name of its own",
         )
+    stream.seek(0)
     as_text = dict.fromkeys(ids, str)
-    frame = pandas.read_csv(path, sep=separator, usecols=only, dtype=as_text, low_memory=False)
+    frame = pandas.read_csv(stream, sep=separator, dtype=as_text, low_memory=False)
     for name in frame.columns.intersection(list(ids)):
         frame[name] = _number_if_nothing_is_lost(pandas, frame[name])
     return frame
@@ -112,23 +218,6 @@ def _number_if_nothing_is_lost(pandas: Any, column: Any) -> Any:
     there = text.dropna()
     pattern = _WITH_POINT if there.str.contains(".", regex=False).any() else _WHOLE
     return pandas.to_numeric(text) if there.str.fullmatch(pattern).all() else text
-
-
-def _from_file(pandas: Any, path: Path, ids: Sequence[str]) -> Any:
-    try:
-        return pandas.read_parquet(path) if is_parquet(path) else read_csv(path, ids)
-    except DataFormatError:
-        raise
-    except FileNotFoundError:
-        raise
-    except UnicodeDecodeError as error:
-        raise _not_utf8(path, error) from error
-    except (ValueError, OSError) as error:
-        raise DataFormatError(
-            f"cannot read the table ({' '.join(str(error).split())})",
-            file=str(path),
-            remedy="Check that it is comma-separated text with a line of names, or Parquet",
-        ) from error
 
 
 def _not_utf8(path: Path, error: UnicodeDecodeError) -> DataFormatError:
@@ -157,7 +246,7 @@ def _first_bad_line(path: Path) -> int | None:
 def _from_folder(pandas: Any, folder: Path, ids: Sequence[str]) -> tuple[Any, list[Part]]:
     """The files of a folder, one below the other."""
     files = sorted(path for path in folder.iterdir() if path.is_file() and path.name[0] not in "._")
-    tables = [path for path in files if is_parquet(path)]
+    tables = [path for path in files if path.suffix.lower() in _PARQUET]
     if not tables:
         tables = [path for path in files if path.name.lower().endswith(_TEXT)]
     if not tables:
@@ -167,18 +256,18 @@ def _from_folder(pandas: Any, folder: Path, ids: Sequence[str]) -> tuple[Any, li
             remedy="Give the folder with the tables, or a file",
         )
     parts = [_from_file(pandas, path, ids) for path in tables]
-    for path, part in zip(tables, parts, strict=True):
-        strange = [name for name in part.columns if name not in parts[0].columns]
-        missing = [name for name in parts[0].columns if name not in part.columns]
+    first = parts[0][0].columns
+    for frame, part in parts:
+        strange = [name for name in frame.columns if name not in first]
+        missing = [name for name in first if name not in frame.columns]
         if strange or missing:
             problem = f"has a column {strange[0]!r}" if strange else f"lacks {missing[0]!r}"
             raise DataFormatError(
                 f"{problem}, other than {tables[0].name}",
-                **place_of_names(TableName(str(path), [Part(path, len(part))])),
+                **TableName(str(part.path), [part]).place_of_names(),
                 remedy="Files of one folder must have the same columns",
             )
-    found = [Part(path, len(part)) for path, part in zip(tables, parts, strict=True)]
-    return pandas.concat(parts, ignore_index=True), found
+    return pandas.concat([frame for frame, _ in parts], ignore_index=True), [p for _, p in parts]
 
 
 def _from_database(pandas: Any, path: Path, query: str | None) -> Any:
@@ -226,3 +315,42 @@ def _refused(path: Path, error: Exception) -> DataFormatError:
         file=str(path),
         remedy="Check the file and the query",
     )
+
+
+def _line_of(path: Path, row: int) -> int | None:
+    """The line a row of comma- or tab-separated text begins in; None for other files."""
+    if not _is_text(path):
+        return None
+    suffixes = [suffix.lower() for suffix in path.suffixes]
+    opened = gzip.open if suffixes[-1] == ".gz" else open
+    with opened(path, "rt", encoding="utf-8", errors="replace", newline="") as stream:
+        reader = csv.reader(stream, delimiter="\t" if ".tsv" in suffixes else ",")
+        seen, begins = -1, 1
+        try:
+            for record in reader:
+                # the first is the names; cells may hold line breaks, and empty lines are no rows
+                if record:
+                    if seen == row:
+                        return begins
+                    seen += 1
+                begins = reader.line_num + 1
+        except csv.Error:
+            return row + 2
+    return row + 2
+
+
+def _is_text(path: Path) -> bool:
+    """Whether lines can be counted."""
+    suffixes = [suffix.lower() for suffix in path.suffixes]
+    return bool({".csv", ".tsv"} & set(suffixes)) and suffixes[-1] in (".csv", ".tsv", ".gz")
+
+
+_DUCKDB = (".duckdb", ".ddb")
+_SQLITE = (".sqlite", ".sqlite3", ".db")
+DATABASES = (*_DUCKDB, *_SQLITE)
+_PARQUET = (".parquet", ".pq")
+_TEXT = (".csv", ".csv.gz", ".tsv", ".tsv.gz")
+_MOST_NAMED = 8
+_NAME = "labelgap.table"
+# whole numbers that an integer of 64 bits, or a floating-point number, holds exactly
+_WHOLE, _WITH_POINT = r"-?(0|[1-9]\d{0,17})", r"-?(0|[1-9]\d{0,14})(\.0+)?"

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import os
+import sys
+import zipfile
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -11,14 +14,18 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from labelgap.data._assemble import assemble
-from labelgap.data._cache import cache_folder, dataset_file, load_cached, save_dataset
-from labelgap.data._contents import Contents
+from labelgap.data._contents import (
+    ChecksumError,
+    Contents,
+    DataFormatError,
+    DatasetUnavailableError,
+)
 from labelgap.data._dataset import Dataset
-from labelgap.data._errors import ChecksumError, DataFormatError, DatasetUnavailableError
-from labelgap.data._openml import fetch_openml
-from labelgap.data._pip import Progress, fetch_archive, read_members, sha256_of
-from labelgap.data._registry import Archive, DatasetInfo, Source, dataset_info
+from labelgap.data._download import Progress, fetch_archive, fetch_openml, read_members, sha256_of
+from labelgap.data._registry import Archive, DatasetInfo, Source, assemble, dataset_info
+from labelgap.files import replacing
+from labelgap.labels import Labels, State
+from labelgap.views import Views
 
 
 def load_dataset(
@@ -39,11 +46,11 @@ def load_dataset(
     ----------
     name : str
         One of :func:`list_datasets`.
-    cache : path, optional
+    cache : path, default=None
         The cache folder; by default ``LABELGAP_CACHE`` or the user's cache folder.
-    fetch : bool
+    fetch : bool, default=True
         Whether the network may be used.
-    progress : callable, optional
+    progress : callable, default=None
         Called as ``progress(stage, done, total)`` while downloading; `total` may be None.
 
     Returns
@@ -59,6 +66,10 @@ def load_dataset(
         If the set is not here and cannot be fetched; says what was tried and what to do.
     ChecksumError, DataFormatError
         If a file is not the one that the registry describes.
+
+    See Also
+    --------
+    list_datasets : The names.
     """
     info = dataset_info(name)
     found = _from_folder(info)
@@ -193,3 +204,116 @@ def _unavailable(info: DatasetInfo, folder: Path, reasons: list[str]) -> Dataset
         f"data set {info.name!r} is not available: {'; '.join(tried)}. "
         f"To get it: {'; or '.join(steps)}"
     )
+
+
+FORMAT = 1
+
+
+def cache_folder(cache: str | os.PathLike | None = None) -> Path:
+    """Return the folder where fetched data sets are kept.
+
+    Parameters
+    ----------
+    cache : path, default=None
+        By default the environment variable ``LABELGAP_CACHE``, or else the user's cache folder of
+        the platform.
+
+    Examples
+    --------
+    >>> from labelgap.data import cache_folder
+    >>> cache_folder("my-cache").name
+    'my-cache'
+    """
+    if cache is not None:
+        return Path(cache).expanduser()
+    if os.environ.get("LABELGAP_CACHE"):
+        return Path(os.environ["LABELGAP_CACHE"]).expanduser()
+    if sys.platform == "win32":
+        base = Path(os.environ.get("LOCALAPPDATA") or Path.home() / "AppData" / "Local")
+    elif sys.platform == "darwin":
+        base = Path.home() / "Library" / "Caches"
+    else:
+        base = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
+    return base / "labelgap"
+
+
+def dataset_file(folder: Path, name: str, fingerprint: str) -> Path:
+    """The file of a data set; another fingerprint or format is another file."""
+    return folder / "datasets" / f"{name}-{fingerprint[:12]}-v{FORMAT}.npz"
+
+
+def save_dataset(dataset: Dataset, target: Path) -> None:
+    """Write a data set to one ``.npz`` file that holds plain arrays only."""
+    entries = dataset.Y.entries
+    arrays: dict[str, Any] = {
+        **_pack("X", dataset.X),
+        **_pack("Y", entries),
+        "implicit": np.array(int(dataset.Y.implicit)),
+        "unseen": dataset.Y.unseen,
+        "about": np.array(json.dumps({"name": dataset.name, "views": _bounds(dataset.views)})),
+    }
+    for key, names in (
+        ("label_names", dataset.label_names),
+        ("feature_names", dataset.feature_names),
+    ):
+        if names is not None:
+            arrays[key] = np.array([str(name) for name in names], dtype=np.str_)
+    for key in ("train", "test"):
+        if getattr(dataset, key) is not None:
+            arrays[key] = getattr(dataset, key)
+    target.parent.mkdir(parents=True, exist_ok=True)
+    with replacing(target) as (partial,):
+        np.savez_compressed(partial, **arrays)
+
+
+def load_cached(path: Path) -> Dataset | None:
+    """Read what :func:`save_dataset` wrote; None when there is nothing, or nothing readable."""
+    try:
+        with np.load(path, allow_pickle=False) as arrays:
+            about = json.loads(str(arrays["about"]))
+            names = arrays.get("label_names")
+            return Dataset(
+                name=about["name"],
+                X=_unpack("X", arrays),
+                Y=Labels(
+                    _unpack("Y", arrays),
+                    State(int(arrays["implicit"])),
+                    names=names,
+                    unseen=arrays["unseen"],
+                ),
+                feature_names=(
+                    arrays["feature_names"].astype(object) if "feature_names" in arrays else None
+                ),
+                train=arrays.get("train"),
+                test=arrays.get("test"),
+                views=Views(about["views"]) if about["views"] else None,
+            )
+    except FileNotFoundError:
+        return None
+    except (ValueError, KeyError, OSError, EOFError, zipfile.BadZipFile):
+        # damaged by something else than this library: fetched again, and replaced
+        return None
+
+
+def _bounds(views: Views | None) -> dict[str, list[int]] | None:
+    if views is None:
+        return None
+    return {name: [part.start, part.stop] for name, part in views.items()}
+
+
+def _pack(key: str, matrix: Any) -> dict[str, np.ndarray]:
+    if not sparse.issparse(matrix):
+        return {key: matrix}
+    return {
+        f"{key}_data": matrix.data,
+        f"{key}_indices": matrix.indices,
+        f"{key}_indptr": matrix.indptr,
+        f"{key}_shape": np.array(matrix.shape),
+    }
+
+
+def _unpack(key: str, arrays: Any) -> Any:
+    if key in arrays:
+        return arrays[key]
+    parts = (arrays[f"{key}_data"], arrays[f"{key}_indices"], arrays[f"{key}_indptr"])
+    return sparse.csr_array(parts, shape=tuple(arrays[f"{key}_shape"].tolist()))

@@ -29,13 +29,26 @@ def read_mat(path: FileSource, *, target_order: TargetOrder = "auto") -> Dataset
     Parameters
     ----------
     path : path
-    target_order : {"auto", "labels_by_rows", "rows_by_labels"}
+    target_order : {"auto", "labels_by_rows", "rows_by_labels"}, default="auto"
         "auto" goes by the number of rows; when both fit it takes the customary labels x rows.
 
     Returns
     -------
     Dataset
         With a split or with views where the file has them. Targets may be coded {0, 1} or {-1, 1}.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> import numpy as np
+    >>> from scipy.io import savemat
+    >>> from labelgap.data import read_mat
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = Path(folder, "toy.mat")
+    ...     savemat(path, {"data": np.ones((4, 3)), "target": np.array([[1, -1, 1, 1]])})
+    ...     read_mat(path).shape
+    (4, 3, 1)
     """
     contents = contents_of(path)
     variables = _variables(contents)
@@ -73,16 +86,35 @@ def read_mat_views(
     views : mapping from the name of a view to its file
     labels : path
         Rows x labels or labels x rows, coded {0, 1} or {-1, 1}.
+    name : str, default="views"
+
+    See Also
+    --------
+    read_mat : One file for all.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> import numpy as np
+    >>> from scipy.io import savemat
+    >>> from labelgap.data import read_mat_views
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     paths = {name: Path(folder, f"{name}.mat") for name in ("hue", "shape", "tags")}
+    ...     for path, width in zip(paths.values(), (2, 3, 1), strict=True):
+    ...         savemat(path, {"matrix": np.ones((4, width))})
+    ...     read_mat_views({name: paths[name] for name in ("hue", "shape")}, paths["tags"]).shape
+    (4, 5, 1)
     """
     blocks = {}
     for view, path in views.items():
         contents = contents_of(path)
         matrix = _only_matrix(contents)
         blocks[view] = matrix if matrix.dtype == np.float64 else matrix.astype(np.float32)
-    X, groups = from_blocks(blocks)
+    X, found = from_blocks(blocks)
     contents = contents_of(labels)
     Y = _as_labels(contents, "labels", _only_matrix(contents), X.shape[0], "auto")
-    return Dataset(name, X, Y, views=groups)
+    return Dataset(name, X, Y, views=found)
 
 
 def _variables(contents: Contents) -> dict[str, Any]:
@@ -133,26 +165,26 @@ def _cells(contents: Contents, variables: dict[str, Any]) -> dict[str, np.ndarra
 
 
 def _targets(
-    contents: Contents, variables: dict[str, Any], variable: str, n_rows: int, order: TargetOrder
+    contents: Contents, variables: dict[str, Any], variable: str, n_samples: int, order: TargetOrder
 ) -> Labels:
-    return _as_labels(contents, variable, variables[variable], n_rows, order)
+    return _as_labels(contents, variable, variables[variable], n_samples, order)
 
 
 def _as_labels(
-    contents: Contents, variable: str, target: Any, n_rows: int, order: TargetOrder
+    contents: Contents, variable: str, target: Any, n_samples: int, order: TargetOrder
 ) -> Labels:
     if sparse.issparse(target):
         target = target.toarray()
     if order == "auto":
-        order = "labels_by_rows" if target.shape[1] == n_rows else "rows_by_labels"
+        order = "labels_by_rows" if target.shape[1] == n_samples else "rows_by_labels"
     elif order not in ("labels_by_rows", "rows_by_labels"):
         raise ValueError(
             f"target_order={order!r}: use 'auto', 'labels_by_rows' or 'rows_by_labels'"
         )
     by_row = target.T if order == "labels_by_rows" else target
-    if by_row.shape[0] != n_rows:
+    if by_row.shape[0] != n_samples:
         raise contents.error(
-            f"{variable} has the shape {list(target.shape)} for {n_rows} rows of features",
+            f"{variable} has the shape {list(target.shape)} for {n_samples} rows of features",
             remedy="Targets are labels x rows, or rows x labels",
         )
     coding = set(np.unique(by_row).tolist())

@@ -9,10 +9,9 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 from scipy import sparse
 
-from labelgap.data._contents import Contents, FileSource, contents_of
+from labelgap.data._contents import Contents, FileSource, contents_of, read_pending
 from labelgap.data._dataset import Dataset
-from labelgap.data._numbers import read_pending
-from labelgap.kernels import parsing_pairs as kernel
+from labelgap.kernels import parsing as kernel
 from labelgap.labels import Labels, State
 
 _PROBLEMS = {
@@ -37,7 +36,7 @@ class _Rows(NamedTuple):
     lines: np.ndarray
 
     @property
-    def n_rows(self) -> int:
+    def n_samples(self) -> int:
         return len(self.indptr) - 1
 
 
@@ -56,6 +55,21 @@ def read_xc(path: FileSource) -> Dataset:
     -------
     Dataset
         With sparse ``X``.
+
+    See Also
+    --------
+    read_svmlight : Files without the line of sizes.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from labelgap.data import read_xc
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = Path(folder, "toy.txt")
+    ...     _ = path.write_text("2 3 4\\n0,2 0:1.5 2:1\\n3 1:0.5\\n")
+    ...     read_xc(path).shape
+    (2, 3, 4)
     """
     contents = contents_of(path)
     header, _, _ = contents.data.partition(b"\n")
@@ -66,13 +80,13 @@ def read_xc(path: FileSource) -> Dataset:
             line=1,
             remedy="It must read 'rows features labels'; for a file without it use read_svmlight",
         )
-    n_rows, n_features, n_labels = sizes
+    n_samples, n_features, n_labels = sizes
     rows = _read(contents, len(header) + 1, skip_empty=False, first_line=1)
-    if rows.n_rows > n_rows and rows.indptr[n_rows] == rows.indptr[-1]:
-        rows = _first(rows, n_rows)
-    if rows.n_rows != n_rows:
+    if rows.n_samples > n_samples and rows.indptr[n_samples] == rows.indptr[-1]:
+        rows = _first(rows, n_samples)
+    if rows.n_samples != n_samples:
         raise contents.error(
-            f"the header promises {n_rows} rows and there are {rows.n_rows}",
+            f"the header promises {n_samples} rows and there are {rows.n_samples}",
             line=1,
             remedy="Check that the file is complete, or correct its first line",
         )
@@ -98,19 +112,34 @@ def read_svmlight(
     ----------
     path : path
         Plain or compressed (gzip, bz2, xz). Empty lines and ``#`` comments are skipped.
-    n_features : int, optional
+    n_features : int, default=None
         Number of columns; by default the largest index decides. Give it when several files
         belong together.
-    label_ids : sequence of int, optional
+    label_ids : sequence of int, default=None
         The labels in column order; by default those in the file, sorted. Labels are named after
         their numbers.
-    zero_based : bool or "auto"
+    zero_based : bool or "auto", default="auto"
         Whether feature indices start at 0; "auto" says so when the file holds an index 0.
 
     Returns
     -------
     Dataset
         With sparse ``X``.
+
+    See Also
+    --------
+    read_xc : Files that begin with their sizes.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from labelgap.data import read_svmlight
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = Path(folder, "toy.svm")
+    ...     _ = path.write_text("1,2 1:1 3:0.5\\n2 2:1\\n")
+    ...     read_svmlight(path).Y.to_dense().tolist()
+    [[1.0, 1.0], [0.0, 1.0]]
     """
     contents = contents_of(path)
     rows = _read(contents, 0, skip_empty=True, first_line=0)
@@ -160,14 +189,14 @@ def _read(contents: Contents, start: int, *, skip_empty: bool, first_line: int) 
     return rows
 
 
-def _first(rows: _Rows, n_rows: int) -> _Rows:
+def _first(rows: _Rows, n_samples: int) -> _Rows:
     """Without the empty lines after the last row."""
-    if rows.label_indptr[n_rows] != rows.label_indptr[-1]:
+    if rows.label_indptr[n_samples] != rows.label_indptr[-1]:
         return rows
     return rows._replace(
-        label_indptr=rows.label_indptr[: n_rows + 1],
-        indptr=rows.indptr[: n_rows + 1],
-        lines=rows.lines[:n_rows],
+        label_indptr=rows.label_indptr[: n_samples + 1],
+        indptr=rows.indptr[: n_samples + 1],
+        lines=rows.lines[:n_samples],
     )
 
 
@@ -189,10 +218,10 @@ def _csr(contents: Contents, rows: _Rows, columns: np.ndarray, n_columns: int) -
     index = np.int32 if max(n_columns, len(columns)) < 2**31 else np.int64
     matrix = sparse.csr_array(
         (rows.values, columns.astype(index), rows.indptr.astype(index)),
-        shape=(rows.n_rows, n_columns),
+        shape=(rows.n_samples, n_columns),
     )
     matrix.sort_indices()
-    same_row = np.diff(np.repeat(np.arange(rows.n_rows), np.diff(matrix.indptr))) == 0
+    same_row = np.diff(np.repeat(np.arange(rows.n_samples), np.diff(matrix.indptr))) == 0
     repeated = np.flatnonzero(same_row & (np.diff(matrix.indices) == 0))
     if repeated.size:
         raise contents.error(
@@ -207,9 +236,9 @@ def _csr(contents: Contents, rows: _Rows, columns: np.ndarray, n_columns: int) -
 def _labels(rows: _Rows, columns, n_labels: int, names) -> Labels:
     relevant = np.full(len(columns), State.RELEVANT, dtype=np.int8)
     entries = sparse.csr_array(
-        (relevant, columns, rows.label_indptr), shape=(rows.n_rows, n_labels)
+        (relevant, columns, rows.label_indptr), shape=(rows.n_samples, n_labels)
     )
     # a label that is listed twice is still one label
     entries.sum_duplicates()
     entries.data[:] = State.RELEVANT
-    return Labels(entries, State.IRRELEVANT, names=names)
+    return Labels(entries, State.NEGATIVE, names=names)

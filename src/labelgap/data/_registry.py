@@ -1,13 +1,24 @@
-"""The table of known data sets: one TOML file each in ``registry/``."""
+"""The known data sets, one TOML file each in ``registry/``, and how their files are read."""
 
 from __future__ import annotations
 
 import difflib
 import tomllib
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cache
 from importlib import resources
 from typing import Any, Literal
+
+import numpy as np
+
+from labelgap.data._arff import read_arff
+from labelgap.data._arrays import read_array_pickle
+from labelgap.data._contents import Contents
+from labelgap.data._dataset import Dataset, stack_splits
+from labelgap.data._matlab import read_mat, read_mat_views
+from labelgap.data._pairs import read_xc
+from labelgap.views import from_blocks, to_blocks
 
 
 @dataclass(frozen=True)
@@ -27,7 +38,7 @@ class Source:
 
     `kind` is "folder" (files below ``LABELGAP_DATA``, each with its checksum), "archive" (files
     inside a source distribution) or "openml". `reader` names the function of
-    :mod:`labelgap.data._assemble` that reads the `files`, `options` are its arguments.
+    :mod:`labelgap.data._registry` that reads the `files`, `options` are its arguments.
     """
 
     kind: Literal["folder", "archive", "openml"]
@@ -52,7 +63,7 @@ class Source:
 
 @dataclass(frozen=True)
 class DatasetInfo:
-    """What is known about a data set without loading it.
+    """What the registry knows about a data set without loading it.
 
     `shape` counts rows, features and labels; `split` the rows of the official training and test
     part; `cardinality` is the mean number of labels per row. Names are those that sources without
@@ -81,12 +92,25 @@ class DatasetInfo:
 
 
 def list_datasets() -> list[str]:
-    """Names that :func:`load_dataset` knows, sorted."""
+    """Return the names that :func:`load_dataset` knows, sorted.
+
+    Examples
+    --------
+    >>> from labelgap.data import list_datasets
+    >>> "bibtex" in list_datasets()
+    True
+    """
     return sorted(_table())
 
 
 def dataset_info(name: str) -> DatasetInfo:
-    """The registry entry of a data set: shape, split, licence, citation, sources.
+    """Return the registry entry of a data set: shape, split, licence, citation, sources.
+
+    Examples
+    --------
+    >>> from labelgap.data import dataset_info
+    >>> dataset_info("yeast").shape
+    (2417, 103, 14)
 
     Raises
     ------
@@ -162,3 +186,57 @@ def _leaves(value: Any):
             yield from _leaves(part)
     else:
         yield value
+
+
+def assemble(name: str, source: Source, contents: Mapping[str, Contents]) -> Dataset:
+    """Read the files of `source`, whose bytes are given by path."""
+    files = source.files
+    if source.reader == "mat_views":
+        return _mat_views(name, source, contents)
+    labels = (contents[files["labels"]],) if "labels" in files else ()
+
+    def read(part: str) -> Dataset:
+        return READERS[source.reader](contents[files[part]], *labels, **source.options)
+
+    return read("data") if "data" in files else stack_splits(name, read("train"), read("test"))
+
+
+READERS: dict[str, Callable[..., Dataset]] = {
+    "arff": read_arff,
+    "xc": read_xc,
+    "pickle": read_array_pickle,
+    "mat": read_mat,
+    "mat_views": read_mat_views,
+}
+
+
+def _mat_views(name: str, source: Source, contents: Mapping[str, Contents]) -> Dataset:
+    parts = [
+        read_mat_views(
+            {view: contents[path] for view, path in source.files[f"{part}_views"].items()},
+            contents[source.files[part]],
+        )
+        for part in ("train", "test")
+    ]
+    order = source.options["views"]
+    widths = {
+        view: width
+        for part in parts
+        if part.views is not None
+        for view, width in part.views.widths.items()
+    }
+    completed = [_with_all_views(part, {view: widths[view] for view in order}) for part in parts]
+    return stack_splits(name, *completed)
+
+
+def _with_all_views(part: Dataset, widths: Mapping[str, int]) -> Dataset:
+    """The same rows with every view, those that the part lacks marked as missing."""
+    n_samples = part.X.shape[0]
+    blocks = to_blocks(part.X, part.views or {})
+    present = {view: np.full(n_samples, view in blocks) for view in widths}
+    complete: dict[str, Any] = {
+        view: blocks.get(view, np.zeros((n_samples, width), dtype=part.X.dtype))
+        for view, width in widths.items()
+    }
+    X, views = from_blocks(complete, present)
+    return Dataset(part.name, X, part.Y, views=views)

@@ -1,4 +1,4 @@
-"""CSV and Parquet tables: labels in columns of their own or in a long table, text as TF-IDF."""
+"""Features, labels, ids and texts from tables: label columns or a long table, text as TF-IDF."""
 
 from __future__ import annotations
 
@@ -8,14 +8,16 @@ from typing import Any, Literal
 
 import numpy as np
 from scipy import sparse
-from sklearn.feature_extraction.text import TfidfVectorizer
 
+from labelgap.data._contents import DataFormatError
 from labelgap.data._dataset import Dataset
-from labelgap.data._errors import DataFormatError
-from labelgap.data._frames import read_frame
-from labelgap.data._ids import check_ids, ids_as_text
-from labelgap.data._places import place_of, place_of_names
+from labelgap.data._frames import TableName, read_frame
 from labelgap.labels import Labels
+
+__all__ = ["add_words", "fit_tfidf", "read_label_table", "read_table"]
+
+Implicit = Literal["negative", "unknown", "unlabeled"]
+_LARGEST_EXACT = 2.0**53
 
 
 def read_table(
@@ -26,94 +28,293 @@ def read_table(
     item: str | None = None,
     label: str = "label",
     value: str | None = None,
-    unstated: Literal["irrelevant", "unknown", "ambiguous"] = "irrelevant",
+    implicit: Implicit = "negative",
     text: str | None = None,
-    tfidf: Mapping[str, Any] | None = None,
+    tfidf: Mapping[str, Any] | Literal[False] | None = None,
     drop: Sequence[str] = (),
     train: Any = None,
 ) -> Dataset:
-    """Read features and labels from CSV or Parquet files or from frames.
+    """Read features, labels, ids and texts from CSV or Parquet files or from frames.
 
     Parameters
     ----------
     source : path, pandas or polars frame
         One row per item. Files are told apart by their names (``.parquet``, else CSV).
-    label_columns : sequence of str, optional
+    label_columns : sequence of str, default=None
         The columns of `source` that are labels: 1, 0 and empty for unknown.
-    label_table : path or frame, optional
+    label_table : path or frame, default=None
         Instead of label columns: a long table with one (item, label) pair per line.
-    item : str, optional
+    item : str, default=None
         The column that identifies an item, in `source` and in `label_table`.
-    label, value : str
-        The columns of `label_table` with the label and, optionally, whether it is relevant (1, 0,
-        empty for unknown); without `value` every pair is relevant.
-    unstated : {"irrelevant", "unknown", "ambiguous"}
-        What a pair that is not in `label_table` means; for label columns "ambiguous" says that a
-        zero may be a label nobody looked for, and "unknown" does not apply.
-    text : str, optional
-        A column of text, turned into TF-IDF columns named ``column:term``.
-    tfidf : mapping, optional
-        Parameters for :class:`sklearn.feature_extraction.text.TfidfVectorizer`.
-    drop : sequence of str
+    label : str, default="label"
+        The column of `label_table` with the label.
+    value : str, default=None
+        The column of `label_table` that says whether the label is relevant (1, 0, empty for
+        unknown); without it every pair is relevant.
+    implicit : {"negative", "unknown", "unlabeled"}, default="negative"
+        What a pair that is not in `label_table` means; for label columns "unlabeled" says that a
+        zero may be a missing label, and "unknown" does not apply.
+    text : str, default=None
+        A column of text, turned into TF-IDF columns named ``column: term``.
+    tfidf : mapping or False, default=None
+        Parameters for :class:`sklearn.feature_extraction.text.TfidfVectorizer`; False keeps the
+        text out of ``X``.
+    drop : sequence of str, default=()
         Columns that are neither features nor labels.
-    train : int or bool array, optional
+    train : int or bool array, default=None
         The training rows. Vocabulary and term weights come from these rows alone, and the data
         set gets the corresponding split.
 
     Returns
     -------
     Dataset
-        ``X`` is sparse when there is text. Empty cells of features are NaN.
+        ``X`` is sparse when it holds words. Empty cells of features are NaN. ``ids`` is the column
+        `item`, and ``texts`` the column `text`.
+
+    See Also
+    --------
+    read_label_table : Labels alone, for the rows of any other format.
+
+    Examples
+    --------
+    >>> import pandas
+    >>> from labelgap.data import read_table
+    >>> items = pandas.DataFrame({"id": ["a", "b"], "size": [1.5, 2.0], "red": [1, None]})
+    >>> table = read_table(items, label_columns=["red"], item="id")
+    >>> table.X.tolist(), table.Y.to_dense().tolist(), table.ids.tolist()
+    ([[1.5], [2.0]], [[1.0], [nan]], ['a', 'b'])
     """
     if (label_columns is None) == (label_table is None):
         raise ValueError("give either label_columns or label_table, and not both")
     if tfidf is not None and text is None:
         raise ValueError("tfidf is given without text: name the column of text")
+    if label_table is not None and item is None:
+        raise ValueError("item is missing: name the column that identifies an item in both tables")
     frame, file = read_frame(source, ids=[] if item is None else [item])
     split = _split(train, len(frame))
+    ids = None
+    if item is not None:
+        _require_columns(frame, file, [item])
+        ids = frame[item].to_numpy()
     if label_columns is not None:
         if item is not None:
-            _require_columns(frame, file, [item])
-            check_ids(frame[item], file)
-        Y = _wide_labels(frame, file, label_columns, unstated)
+            _check_ids(frame[item], file)
+        Y = _wide_labels(frame, file, label_columns, implicit)
     else:
-        Y = _long_labels(frame, file, label_table, item, label, value, unstated)
+        options: Any = {"item": item, "label": label, "value": value, "implicit": implicit}
+        Y = read_label_table(label_table, frame[item], file=file, **options)
     taken = {*drop, *(label_columns or ()), *([text] if text else ()), *([item] if item else ())}
     _require_columns(frame, file, taken)
     columns = [name for name in frame.columns if name not in taken]
     X, names = _numbers(frame, file, columns), [str(name) for name in columns]
+    texts = None
     if text is not None:
-        rows = np.arange(len(frame)) if split is None else split[0]
-        words, terms = _words(frame[text], rows, tfidf or {})
-        X = words if not columns else sparse.hstack([sparse.csr_array(X), words], format="csr")
-        names += [f"{text}:{term}" for term in terms]
+        texts = np.array([str(one) if _is_there(one) else "" for one in frame[text]], dtype=object)
+        if tfidf is not False:
+            vectorizer = fit_tfidf(texts if split is None else texts[split[0]], **(tfidf or {}))
+            X = add_words(X, texts, vectorizer)
+            names += [f"{text}: {term}" for term in vectorizer.get_feature_names_out()]
     train, test = split or (None, None)
-    return Dataset(Path(file).stem, X, Y, np.array(names, dtype=object), train, test)
+    features = np.array(names, dtype=object)
+    return Dataset(Path(file).stem, X, Y, features, train, test, ids=ids, texts=texts, table=file)
 
 
-def _require_columns(frame: Any, file: str, names: Any) -> None:
+def read_label_table(
+    source: Any,
+    items: Any,
+    *,
+    item: str,
+    label: str = "label",
+    value: str | None = None,
+    implicit: Implicit = "negative",
+    file: str | None = None,
+) -> Labels:
+    """Read the labels of items from a long table with one (item, label) pair per line.
+
+    Parameters
+    ----------
+    source : path, pandas or polars frame
+        The long table.
+    items : sequence
+        The ids of the items, in the order of the rows of the result.
+    item : str
+        The column of the table with the id.
+    label : str, default="label"
+        The column of the table with the label.
+    value : str, default=None
+        The column that says whether the label is relevant: 1, 0, or empty for unknown; without it
+        every pair is relevant.
+    implicit : {"negative", "unknown", "unlabeled"}, default="negative"
+        What a pair that is not in the table means.
+    file : str, default=None
+        Where the items come from, for messages.
+
+    Returns
+    -------
+    Labels
+
+    See Also
+    --------
+    read_table : Features and labels of a table.
+
+    Examples
+    --------
+    >>> import pandas
+    >>> from labelgap.data import read_label_table
+    >>> pairs = pandas.DataFrame({"id": [7, 8, 8], "label": ["red", "red", "big"]})
+    >>> read_label_table(pairs, [7, 8, 9], item="id").to_dense().tolist()
+    [[0.0, 1.0], [1.0, 1.0], [0.0, 0.0]]
+    """
+    pairs, pairs_file = read_frame(source, ids=[item, label])
+    _require_columns(pairs, pairs_file, [item, label, *([value] if value else ())])
+    if not hasattr(items, "isna"):
+        items = type(pairs[item])(items, name=item)
+    of_table = isinstance(file, TableName)
+    place = file if isinstance(file, TableName) else TableName(file or "the items")
+    ids, named = _check_ids(items, place), _ids_as_text(pairs[item], pairs_file)
+    position = {one: row for row, one in enumerate(ids)}
+    strangers = [row for row, one in enumerate(named) if one not in position]
+    if strangers:
+        raise DataFormatError(
+            f"item {named[strangers[0]]!r} is not {'in' if of_table else 'a row of'} {place}",
+            **pairs_file.place(strangers[0]),
+            remedy="Remove the line or add the item"
+            + (f" ({len(strangers):,} lines are like that)" if len(strangers) > 1 else ""),
+        )
+    empty = np.flatnonzero(pairs[label].isna().to_numpy())
+    if empty.size:
+        raise DataFormatError(
+            f"the label in column {label!r} is empty",
+            **pairs_file.place(int(empty[0])),
+            remedy="Remove the line or name the label",
+        )
+    if value is not None:
+        _refuse_other_values(pairs[value], pairs_file)
+    return Labels.from_long(
+        np.array([position[one] for one in named], dtype=np.int64),
+        pairs[label].to_numpy(),
+        None if value is None else pairs[value].to_numpy(),
+        item_order=np.arange(len(ids)),
+        implicit=implicit,
+    )
+
+
+def fit_tfidf(texts: Any, **options: Any) -> Any:
+    """Return a TfidfVectorizer that knows the words of some texts.
+
+    Parameters
+    ----------
+    texts : sequence of str
+    **options
+        Parameters of :class:`sklearn.feature_extraction.text.TfidfVectorizer`.
+
+    See Also
+    --------
+    add_words : The words of texts beside numbers.
+
+    Examples
+    --------
+    >>> from labelgap.data import fit_tfidf
+    >>> fit_tfidf(["red apple", "green pear"]).get_feature_names_out().tolist()
+    ['apple', 'green', 'pear', 'red']
+    """
+    from sklearn.feature_extraction.text import TfidfVectorizer
+
+    return TfidfVectorizer(**options).fit(texts)
+
+
+def add_words(X: Any, texts: Any, vectorizer: Any) -> Any:
+    """Return the features with the TF-IDF weights of the texts beside them, as a sparse matrix.
+
+    Parameters
+    ----------
+    X : array or csr_array of shape (n_samples, n_features)
+        It may have no columns.
+    texts : sequence of n_samples str
+    vectorizer : fitted TfidfVectorizer
+
+    See Also
+    --------
+    fit_tfidf : Learns the words.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from labelgap.data import add_words, fit_tfidf
+    >>> texts = ["red apple", "green pear"]
+    >>> add_words(np.ones((2, 1)), texts, fit_tfidf(texts)).shape
+    (2, 5)
+    """
+    words = sparse.csr_array(vectorizer.transform(texts))
+    if X.shape[1] == 0:
+        return words
+    return sparse.csr_array(sparse.hstack([sparse.csr_array(X), words], format="csr"))
+
+
+def _ids_as_text(column: Any, file: TableName) -> list[str]:
+    """The ids as strings, so that 7 in one table is "7" in another; empty ones are refused."""
+    empty = np.flatnonzero(column.isna().to_numpy())
+    if empty.size:
+        raise DataFormatError(
+            f"the id in column {column.name!r} is empty",
+            **file.place(int(empty[0])),
+            remedy="Give every row its id, or remove the row",
+        )
+    if column.dtype.kind != "f":
+        return [str(one) for one in column.tolist()]
+    values = column.to_numpy()
+    bad = np.flatnonzero((values != np.floor(values)) | (np.abs(values) >= _LARGEST_EXACT))
+    if bad.size:
+        raise DataFormatError(
+            f"the id {values[bad[0]]!r} in column {column.name!r} is a floating-point number, "
+            "which does not tell large ids apart",
+            **file.place(int(bad[0])),
+            remedy="Store ids as integers or text",
+        )
+    return [str(one) for one in values.astype(np.int64).tolist()]
+
+
+def _check_ids(column: Any, file: TableName) -> list[str]:
+    """The ids as strings; one that occurs twice is refused."""
+    ids = _ids_as_text(column, file)
+    first: dict[str, int] = {}
+    for row, one in enumerate(ids):
+        if one in first:
+            place = file.place(row)
+            raise DataFormatError(
+                f"item {one!r} occurs twice (first in {file.words(first[one], place['file'])})",
+                **place,
+                remedy=f"Values of {column.name!r} must identify a row",
+            )
+        first[one] = row
+    return ids
+
+
+def _require_columns(frame: Any, file: TableName, names: Any) -> None:
     for name in names:
         if name not in frame.columns:
             raise DataFormatError(
                 f"there is no column {name!r}",
-                **place_of_names(file),
+                **file.place_of_names(),
                 remedy=f"The columns are {', '.join(map(str, frame.columns[:20]))}",
             )
 
 
-def _wide_labels(frame: Any, file: str, label_columns: Sequence[str], unstated) -> Labels:
-    if unstated not in ("irrelevant", "ambiguous"):
+def _wide_labels(
+    frame: Any, file: TableName, label_columns: Sequence[str], implicit: Implicit
+) -> Labels:
+    if implicit not in ("negative", "unlabeled"):
         raise ValueError(
-            f"unstated={unstated!r} with label columns: use 'irrelevant' or 'ambiguous', and leave "
+            f"implicit={implicit!r} with label columns: use 'negative' or 'unlabeled', and leave "
             "the cells of unknown labels empty"
         )
     _require_columns(frame, file, label_columns)
     for name in label_columns:
         _refuse_other_values(frame[name], file)
-    return Labels.from_frame(frame[list(label_columns)], zeros=unstated)
+    return Labels.from_frame(frame[list(label_columns)], zeros=implicit)
 
 
-def _refuse_other_values(column: Any, file: str) -> None:
+def _refuse_other_values(column: Any, file: TableName) -> None:
     """A column with a word in it is text throughout: what is wrong is the word, not its ones."""
     if column.dtype.kind in "biuf":
         numbers = column.to_numpy(dtype=np.float64, na_value=np.nan)
@@ -131,50 +332,12 @@ def _refuse_other_values(column: Any, file: str) -> None:
         return
     raise DataFormatError(
         f"column {column.name!r} holds {shown}, which is no label",
-        **place_of(file, row),
+        **file.place(row),
         remedy="Write 1, 0 or an empty cell for unknown",
     )
 
 
-def _long_labels(frame, file, label_table, item, label, value, unstated) -> Labels:
-    if item is None:
-        raise ValueError("item is missing: name the column that identifies an item in both tables")
-    pairs, pairs_file = read_frame(label_table, ids=[item, label])
-    _require_columns(frame, file, [item])
-    _require_columns(pairs, pairs_file, [item, label, *([value] if value else ())])
-    items, named = check_ids(frame[item], file), ids_as_text(pairs[item], pairs_file)
-    position = {one: row for row, one in enumerate(items)}
-    strangers = [row for row, one in enumerate(named) if one not in position]
-    if strangers:
-        raise DataFormatError(
-            f"item {named[strangers[0]]!r} is not in {file}",
-            **place_of(pairs_file, strangers[0]),
-            remedy="Remove the line or add the item"
-            + (f" ({len(strangers):,} lines are like that)" if len(strangers) > 1 else ""),
-        )
-    _refuse_empty_labels(pairs[label], pairs_file)
-    if value is not None:
-        _refuse_other_values(pairs[value], pairs_file)
-    return Labels.from_long(
-        np.array([position[one] for one in named], dtype=np.int64),
-        pairs[label].to_numpy(),
-        None if value is None else pairs[value].to_numpy(),
-        item_order=np.arange(len(items)),
-        unstated=unstated,
-    )
-
-
-def _refuse_empty_labels(column: Any, file: str) -> None:
-    empty = np.flatnonzero(column.isna().to_numpy())
-    if empty.size:
-        raise DataFormatError(
-            f"the label in column {column.name!r} is empty",
-            **place_of(file, int(empty[0])),
-            remedy="Remove the line or name the label",
-        )
-
-
-def _numbers(frame: Any, file: str, columns: list) -> np.ndarray:
+def _numbers(frame: Any, file: TableName, columns: list) -> np.ndarray:
     for name in columns:
         column = frame[name]
         if column.dtype.kind not in "biuf":
@@ -182,7 +345,7 @@ def _numbers(frame: Any, file: str, columns: list) -> np.ndarray:
             example = "nothing" if row is None else repr(column.iloc[row])
             raise DataFormatError(
                 f"column {name!r} holds {example}, not numbers",
-                **({"file": file} if row is None else place_of(file, row)),
+                **({"file": file} if row is None else file.place(row)),
                 remedy=f"Pass drop=[{name!r}], text={name!r} for TF-IDF, or encode it first",
             )
     return frame[columns].to_numpy(dtype=np.float64, na_value=np.nan)
@@ -191,9 +354,13 @@ def _numbers(frame: Any, file: str, columns: list) -> np.ndarray:
 def _first_word(column: Any) -> int | None:
     """The first row that holds something other than a number."""
     for row, value in enumerate(column):
-        if value is not None and value == value and not _is_number(value):
+        if _is_there(value) and not _is_number(value):
             return row
-    return next((row for row, one in enumerate(column) if one is not None and one == one), None)
+    return next((row for row, value in enumerate(column) if _is_there(value)), None)
+
+
+def _is_there(value: Any) -> bool:
+    return value is not None and value == value
 
 
 def _is_number(value: Any) -> bool:
@@ -204,15 +371,9 @@ def _is_number(value: Any) -> bool:
     return True
 
 
-def _words(column: Any, rows: np.ndarray, options: Mapping[str, Any]) -> tuple[Any, np.ndarray]:
-    documents = column.fillna("").astype(str).to_numpy(dtype=object)
-    vectorizer = TfidfVectorizer(**options).fit(documents[rows])
-    return sparse.csr_array(vectorizer.transform(documents)), vectorizer.get_feature_names_out()
-
-
-def _split(train: Any, n_rows: int) -> tuple[np.ndarray, np.ndarray] | None:
+def _split(train: Any, n_samples: int) -> tuple[np.ndarray, np.ndarray] | None:
     if train is None:
         return None
-    chosen = np.zeros(n_rows, dtype=bool)
+    chosen = np.zeros(n_samples, dtype=bool)
     chosen[np.asarray(train)] = True
     return np.flatnonzero(chosen), np.flatnonzero(~chosen)

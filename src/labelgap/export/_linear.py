@@ -16,22 +16,22 @@ from sklearn.utils import get_tags
 from sklearn.utils.validation import check_is_fitted
 
 from labelgap.estimator import LabelGapClassifier
+from labelgap.memory import block_size
 from labelgap.models.rmfl import RMFL, RMFLCV
 
 __all__ = ["LinearForm", "NotLinearError", "linear_form"]
 
-_BLOCK_CELLS = 2**22
 _SCALES, _ROWS_PER_SCALE = (0.03, 1.0, 30.0), 16
 _RELATIVE, _OF_PROBABILITY = 1e-7, 1e-7
 
 
 class NotLinearError(ValueError):
-    """The scores of a model are not linear in its features."""
+    """The scores of a model are not linear in its features, and the message says why."""
 
 
 @dataclass(frozen=True, eq=False)
 class LinearForm:
-    """Scores ``X coef + intercept``, and probabilities ``sigmoid(slope * scores + level)``.
+    """A linear model: scores ``X coef + intercept``, probabilities ``sigmoid(slope * scores + level)``.
 
     Attributes
     ----------
@@ -47,18 +47,18 @@ class LinearForm:
     level: np.ndarray | None
 
     def scores(self, X: Any) -> np.ndarray:
-        """What ``decision_function`` of the model gives."""
+        """Return what ``decision_function`` of the model gives."""
         return np.asarray(X @ self.coef) + self.intercept
 
     def probabilities(self, X: Any) -> np.ndarray:
-        """What ``predict_proba`` of the model gives."""
+        """Return what ``predict_proba`` of the model gives."""
         if self.slope is None or self.level is None:
             raise ValueError("the model has no probabilities: use scores")
         return expit(self.slope * self.scores(X) + self.level)
 
 
 def linear_form(model: Any) -> LinearForm:
-    """Coefficients and sigmoid of a fitted model whose scores are linear in the features.
+    """Return coefficients and sigmoid of a fitted model whose scores are linear in the features.
 
     Parameters
     ----------
@@ -72,6 +72,21 @@ def linear_form(model: Any) -> LinearForm:
     ------
     NotLinearError
         If the scores are not linear, or the probabilities no sigmoid of them.
+
+    See Also
+    --------
+    to_onnx : The same as a file for other programs.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from labelgap import BinaryRelevance
+    >>> from labelgap.export import linear_form
+    >>> X = np.array([[0.0], [1.0], [2.0], [3.0]])
+    >>> model = BinaryRelevance().fit(X, [[0], [0], [1], [1]])
+    >>> form = linear_form(model)
+    >>> bool(np.allclose(form.probabilities(X), model.predict_proba(X)))
+    True
     """
     check_is_fitted(model)
     name = type(model).__name__
@@ -84,10 +99,10 @@ def linear_form(model: Any) -> LinearForm:
         )
     if get_tags(model).input_tags.pairwise:
         raise NotLinearError(f"{name} takes kernel values of its training rows, not features")
-    with_chances = hasattr(model, "predict_proba")
+    with_probabilities = hasattr(model, "predict_proba")
     try:
         coef, intercept = _read(model)
-        slope, level = _link(model, len(intercept)) if with_chances else (None, None)
+        slope, level = _link(model, len(intercept)) if with_probabilities else (None, None)
         form = LinearForm(coef, intercept, slope, level)
         wrong = _first_difference(model, form)
     except ValueError as error:
@@ -105,7 +120,7 @@ def _read(model: Any) -> tuple[np.ndarray, np.ndarray]:
     n_features = model.n_features_in_
     intercept = np.asarray(model._decision_function(np.zeros((1, n_features))), dtype=float)[0]
     coef = np.empty((n_features, intercept.size))
-    size = max(1, _BLOCK_CELLS // max(n_features, intercept.size))
+    size = block_size(max(n_features, intercept.size))
     for start in range(0, n_features, size):
         stop = min(start + size, n_features)
         units = np.eye(stop - start, n_features, k=start)

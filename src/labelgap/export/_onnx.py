@@ -14,8 +14,8 @@ from sklearn.preprocessing import MaxAbsScaler, Normalizer, StandardScaler
 from sklearn.utils.validation import check_is_fitted
 
 from labelgap import __version__
-from labelgap._extras import require
 from labelgap.export._linear import LinearForm, NotLinearError, linear_form
+from labelgap.extras import require
 
 __all__ = ["to_onnx"]
 
@@ -52,10 +52,10 @@ def to_onnx(
     label_names: Sequence[str] | None = None,
     dtype: Literal["float64", "float32"] = "float64",
 ) -> Any:
-    """The predictions of a linear model as an ONNX graph, for programs without Python.
+    """Return the predictions of a linear model as an ONNX graph, for programs without Python.
 
-    The graph has the input ``features`` (n_rows, n_features) and the outputs ``scores`` and, for
-    models that have them, ``probabilities`` (n_rows, n_labels). Its metadata hold
+    The graph has the input ``features`` (n_samples, n_features) and the outputs ``scores`` and, for
+    models that have them, ``probabilities`` (n_samples, n_labels). Its metadata hold
     ``feature_names`` and ``label_names`` as JSON lists, ``estimator`` and ``labelgap_version``.
 
     Parameters
@@ -64,11 +64,11 @@ def to_onnx(
         Every estimator whose scores are linear in the features (see :func:`linear_form`). Before
         it a pipeline may have :class:`~sklearn.impute.SimpleImputer`, ``StandardScaler``,
         ``MaxAbsScaler``, ``Normalizer``, and selectors of features.
-    feature_names : sequence of length n_features, optional
+    feature_names : sequence of length n_features, default=None
         By default the names the model was fitted with, or "feature 0", "feature 1", ...
-    label_names : sequence of length n_labels, optional
+    label_names : sequence of length n_labels, default=None
         By default the model's ``classes_``.
-    dtype : {"float64", "float32"}
+    dtype : {"float64", "float32"}, default="float64"
         Of input and arithmetic. Single precision halves the file, and loses features with large
         means and small spreads.
 
@@ -81,6 +81,20 @@ def to_onnx(
     ------
     NotLinearError
         If the model is not linear; the message says what is in the way.
+
+    See Also
+    --------
+    linear_form : The coefficients.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from labelgap import BinaryRelevance
+    >>> from labelgap.export import to_onnx
+    >>> X = np.array([[0.0], [1.0], [2.0], [3.0]])
+    >>> graph = to_onnx(BinaryRelevance().fit(X, [[0], [0], [1], [1]])).graph
+    >>> [node.name for node in graph.output]
+    ['probabilities', 'scores']
     """
     onnx = require("onnx", extra="onnx", purpose="to_onnx")
     if dtype not in ("float64", "float32"):
@@ -165,8 +179,8 @@ def _assemble(onnx: Any, graph: _Graph, shape: tuple[int, int], metadata: dict[s
     body = helper.make_graph(
         graph.nodes,
         "labelgap",
-        [helper.make_tensor_value_info(_INPUT, kind, ["n_rows", shape[0]])],
-        [helper.make_tensor_value_info(name, kind, ["n_rows", shape[1]]) for name in outputs],
+        [helper.make_tensor_value_info(_INPUT, kind, ["n_samples", shape[0]])],
+        [helper.make_tensor_value_info(name, kind, ["n_samples", shape[1]]) for name in outputs],
         graph.constants,
     )
     made_by = {"producer_name": "labelgap", "producer_version": metadata["labelgap_version"]}

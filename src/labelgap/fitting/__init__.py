@@ -6,30 +6,52 @@ objective. Rows may lie in memory, on disk or on a cluster (:class:`labelgap.fit
 loops do not know which.
 """
 
-from labelgap.fitting._batches import n_batches, run_passes, shuffled_batches, take_batch
-from labelgap.fitting._chains import ChainRecord, run_chains
+from labelgap.fitting._block_folder import BlockFolder, DiskStore, write_blocks
+from labelgap.fitting._chains import (
+    ChainSamples,
+    CredibleInterval,
+    Diagnosis,
+    diagnose,
+    draw_chains,
+    interval_levels,
+    solve_to_tolerance,
+)
 from labelgap.fitting._checkpoint import Checkpoint, CheckpointError
-from labelgap.fitting._dask import DaskRows
-from labelgap.fitting._dask_arrays import DaskArrays
-from labelgap.fitting._diagnostics import CredibleInterval, Diagnosis, diagnose
-from labelgap.fitting._disk import DiskStore
-from labelgap.fitting._disk_blocks import BlockFolder, write_blocks
-from labelgap.fitting._loops import run_em, run_gibbs, run_online
-from labelgap.fitting._model import RowModel
+from labelgap.fitting._dask_rows import DaskArrays, DaskRows
+from labelgap.fitting._loops import (
+    EM,
+    Gibbs,
+    OnlineEM,
+    fitting_settings,
+    n_batches,
+    run_em,
+    run_gibbs,
+    run_online,
+    run_passes,
+    shuffled_batches,
+    take_batch,
+)
 from labelgap.fitting._monitor import FitDivergedError, FitWarning, Monitor, Progress, Trace
-from labelgap.fitting._open import open_rows, row_source
-from labelgap.fitting._parquet import ParquetRows
-from labelgap.fitting._parquet_labels import LongLabels, WideLabels
-from labelgap.fitting._rows import LocalRows, MemoryStore, Rows, row_slices
-from labelgap.fitting._settings import EM, Gibbs, OnlineEM, fitting_settings
-from labelgap.fitting._sources import ArrayRows, PreparedBlocks, RowSource
-from labelgap.fitting._stats import add, scale
+from labelgap.fitting._open_rows import open_rows, row_source
+from labelgap.fitting._parquet_rows import LongLabels, ParquetRows, WideLabels
+from labelgap.fitting._row_blocks import (
+    ArrayRows,
+    LocalRows,
+    PreparedBlocks,
+    RowModel,
+    Rows,
+    RowSource,
+    add,
+    blend_stats,
+    row_slices,
+    scale,
+)
 
 __all__ = [
     "EM",
     "ArrayRows",
     "BlockFolder",
-    "ChainRecord",
+    "ChainSamples",
     "Checkpoint",
     "CheckpointError",
     "CredibleInterval",
@@ -42,7 +64,6 @@ __all__ = [
     "Gibbs",
     "LocalRows",
     "LongLabels",
-    "MemoryStore",
     "Monitor",
     "OnlineEM",
     "ParquetRows",
@@ -54,19 +75,22 @@ __all__ = [
     "Trace",
     "WideLabels",
     "add",
+    "blend_stats",
     "diagnose",
+    "draw_chains",
     "fitting_settings",
+    "interval_levels",
     "n_batches",
     "open_rows",
     "row_slices",
     "row_source",
-    "run_chains",
     "run_em",
     "run_gibbs",
     "run_online",
     "run_passes",
     "scale",
     "shuffled_batches",
+    "solve_to_tolerance",
     "take_batch",
     "write_blocks",
 ]

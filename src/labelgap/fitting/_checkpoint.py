@@ -15,9 +15,9 @@ from typing import Any
 
 import numpy as np
 
-from labelgap.fitting._disk import whole_file
+from labelgap.files import replacing
 from labelgap.fitting._monitor import Outcome, Trace
-from labelgap.fitting._rows import Rows
+from labelgap.fitting._row_blocks import Rows
 
 _CURRENT = "current.json"
 _FORMAT = {"format": "labelgap-checkpoint", "version": 1}
@@ -40,17 +40,12 @@ class Checkpoint:
         The folder; it may not exist yet.
     local_type : named tuple class
         The type of the local states.
-    every : int
+    every : int, default=10
         Iterations between two writes.
-    identity : mapping, optional
+    identity : mapping, default=None
         Settings and facts of the data that must be the same when the fit resumes: numbers,
         strings, arrays (compared by checksum), and lists or mappings of them. ``tol`` belongs to
         them; ``max_iter`` does not, and a fit that ran out of iterations goes on with more.
-
-    Attributes
-    ----------
-    extra : dict of arrays
-        What the loop that was resumed had given to :meth:`write` besides.
     """
 
     def __init__(
@@ -68,12 +63,11 @@ class Checkpoint:
             raise CheckpointError(f"{self.path} is a file: give a folder")
         self.every = every
         self.local_type = local_type
-        self.extra: dict[str, np.ndarray] = {}
         self._identity = {} if identity is None else _plain(dict(identity), "identity")
         self._written: tuple[int, str] | None = None
 
     def resume(self, params: Any, rows: Rows, trace: Trace) -> Any:
-        """The stored parameters, with local states and trace put back; or what was given."""
+        """Return the stored parameters, with local states and trace put back; or what was given."""
         current = self.path / _CURRENT
         if not current.exists():
             return params
@@ -86,7 +80,6 @@ class Checkpoint:
         with self._readable():
             stored = _read(folder / "global.npz")
             restored = _tuple(type(params), stored, "params")
-            self.extra = _below(stored, "extra")
             self._check_blocks(folder, facts["n_blocks"])
         rows.restore(self._local_states(folder, facts["n_blocks"]))
         trace.objective[:] = stored["objective"].tolist()
@@ -109,32 +102,23 @@ class Checkpoint:
         if trace.outcome != "stopped" and self._written != (trace.n_iter, _lasting(trace)):
             self.write(params, rows, trace)
 
-    def write(
-        self,
-        params: Any,
-        rows: Rows,
-        trace: Trace,
-        extra: Mapping[str, np.ndarray] | None = None,
-    ) -> None:
-        """Write now. ``extra`` holds further arrays that the loop needs."""
+    def write(self, params: Any, rows: Rows, trace: Trace) -> None:
+        """Write now."""
         self.path.mkdir(parents=True, exist_ok=True)
         folder = Path(tempfile.mkdtemp(prefix=f"iteration-{trace.n_iter:06d}-", dir=self.path))
         try:
-            facts = self._write_into(folder, params, rows, trace, extra or {})
-            with whole_file(self.path / _CURRENT) as file:
-                file.write(json.dumps(facts).encode())
+            facts = self._write_into(folder, params, rows, trace)
+            with replacing(self.path / _CURRENT) as (partial,):
+                partial.write_text(json.dumps(facts))
         except BaseException:
             shutil.rmtree(folder, ignore_errors=True)
             raise
         self._written = (trace.n_iter, _lasting(trace))
         self._remove_all_but(folder)
 
-    def _write_into(
-        self, folder: Path, params: Any, rows: Rows, trace: Trace, extra: Mapping[str, Any]
-    ) -> dict[str, Any]:
+    def _write_into(self, folder: Path, params: Any, rows: Rows, trace: Trace) -> dict[str, Any]:
         arrays = {"objective": np.asarray(trace.objective), "seconds": np.asarray(trace.seconds)}
         arrays |= _arrays(params, "params")
-        arrays |= {f"extra.{name}": np.asarray(value) for name, value in extra.items()}
         _save(folder / "global.npz", arrays)
         n_blocks = 0
         for index, state in enumerate(rows.local_states()):
@@ -214,14 +198,8 @@ def _arrays(fields: Any, prefix: str) -> dict[str, np.ndarray]:
     return arrays
 
 
-def _below(stored: dict[str, np.ndarray], prefix: str) -> dict[str, np.ndarray]:
-    dot = f"{prefix}."
-    return {name.removeprefix(dot): stored[name] for name in stored if name.startswith(dot)}
-
-
 def _tuple(kind: Any, stored: dict[str, np.ndarray], prefix: str) -> Any:
-    fields = _below(stored, prefix)
-    return kind(**{name: fields.get(name) for name in kind._fields})
+    return kind(**{name: stored.get(f"{prefix}.{name}") for name in kind._fields})
 
 
 def _plain(value: Any, name: str) -> Any:
@@ -237,7 +215,7 @@ def _plain(value: Any, name: str) -> Any:
     if isinstance(value, Mapping):
         return {str(key): _plain(item, f"{name}[{key!r}]") for key, item in value.items()}
     if isinstance(value, (list, tuple)):
-        return [_plain(item, f"{name}[{place}]") for place, item in enumerate(value)]
+        return [_plain(item, f"{name}[{position}]") for position, item in enumerate(value)]
     raise TypeError(f"{name} is a {type(value).__name__}: use numbers, strings, arrays or lists")
 
 

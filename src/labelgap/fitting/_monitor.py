@@ -12,7 +12,7 @@ from typing import Literal
 
 logger = logging.getLogger("labelgap")
 
-Outcome = Literal["running", "converged", "out of iterations", "stopped", "sampled"]
+Outcome = Literal["running", "converged", "out_of_iterations", "stopped", "sampled"]
 
 
 class FitDivergedError(ArithmeticError):
@@ -25,7 +25,7 @@ class FitWarning(UserWarning):
 
 @dataclass(frozen=True)
 class Progress:
-    """What a callback is told after every iteration."""
+    """What a callback gets after every iteration."""
 
     iteration: int
     max_iter: int
@@ -34,14 +34,21 @@ class Progress:
 
     @property
     def seconds_left(self) -> float:
-        """Time to the last iteration at the pace so far; convergence may come earlier."""
+        """Seconds to the last iteration at the pace so far; convergence may come earlier."""
         done = self.iteration + 1
         return self.seconds / done * (self.max_iter - done)
 
 
 @dataclass
 class Trace:
-    """The objective after each iteration, when it was reached, and how the fit ended."""
+    """The objective after each iteration, when it was reached, and how the fit ended.
+
+    Examples
+    --------
+    >>> from labelgap.fitting import Trace
+    >>> Trace([-5.0, -3.0], [0.1, 0.2], "converged").n_iter
+    2
+    """
 
     objective: list[float] = field(default_factory=list)
     seconds: list[float] = field(default_factory=list)
@@ -49,6 +56,7 @@ class Trace:
 
     @property
     def n_iter(self) -> int:
+        """Number of iterations."""
         return len(self.objective)
 
     def largest_drop(self) -> float:
@@ -68,10 +76,19 @@ class Monitor:
     max_iter : int
     tol : float
         Converged when the objective gains less than ``tol`` times its size.
-    callback : callable, optional
+    callback : callable, default=None
         Called with a :class:`Progress` after every iteration; returning True stops the fit.
-    trace : Trace, optional
+    trace : Trace, default=None
         The trace of an interrupted fit that goes on.
+
+    Examples
+    --------
+    >>> from labelgap.fitting import Monitor
+    >>> monitor = Monitor(max_iter=10, tol=0.1)
+    >>> [monitor.record(objective) for objective in (-9.0, -5.0, -4.9)]
+    [False, False, True]
+    >>> monitor.finish().outcome
+    'converged'
     """
 
     def __init__(
@@ -93,7 +110,7 @@ class Monitor:
         self._started = time.perf_counter() - earlier
 
     def record(self, objective: float) -> bool:
-        """Add one iteration; true when the fit is over."""
+        """Add one iteration and return whether the fit is over."""
         trace = self.trace
         if not math.isfinite(objective):
             raise FitDivergedError(
@@ -113,9 +130,9 @@ class Monitor:
         return trace.outcome != "running"
 
     def finish(self) -> Trace:
-        """Close the trace; warns when a tolerance was set and not reached."""
+        """Close the trace; warn when a tolerance was set and not reached."""
         if self.trace.outcome == "running":
-            self.trace.outcome = "out of iterations"
+            self.trace.outcome = "out_of_iterations"
             if self.tol > 0:
                 warnings.warn(
                     f"not converged after max_iter={self.max_iter} iterations: raise max_iter, "

@@ -1,10 +1,8 @@
 """Generators: data with known truth for every way in which labels can be incomplete."""
 
-from labelgap.generators._generated import Generated
-from labelgap.generators._low_rank import make_low_rank, make_positive_only
-from labelgap.generators._topics import make_topics
-from labelgap.generators._unseen import make_unseen
-from labelgap.generators._views import make_views
+from labelgap.generators._factor_generators import make_low_rank, make_positive_only, make_unseen
+from labelgap.generators._generated_data import Generated
+from labelgap.generators._topic_and_view_generators import make_topics, make_views
 
 GENERATORS = {
     "low-rank": make_low_rank,

@@ -37,7 +37,7 @@ def _is_numpy(array: Any) -> bool:
 
 
 def array_namespace(*arrays: Any) -> ModuleType:
-    """The module with the functions for these arrays.
+    """Return the module with the functions for these arrays.
 
     Parameters
     ----------
@@ -78,7 +78,7 @@ def array_namespace(*arrays: Any) -> ModuleType:
 
 
 def to_numpy(array: Any) -> np.ndarray:
-    """The values of an array of any library as a numpy array, copied from its device if need be.
+    """Return the values of an array of any library as a numpy array, copied from its device if need be.
 
     Parameters
     ----------
@@ -101,7 +101,7 @@ def to_numpy(array: Any) -> np.ndarray:
 
 
 def array_like(xp: ModuleType, values: Any, like: Any, *, dtype: Any = None) -> Any:
-    """Numbers or an array of the library ``xp``, with the dtype and on the device of ``like``.
+    """Return numbers or an array of the library ``xp``, with the dtype and on the device of ``like``.
 
     Parameters
     ----------
@@ -109,7 +109,7 @@ def array_like(xp: ModuleType, values: Any, like: Any, *, dtype: Any = None) -> 
         From :func:`array_namespace`.
     values : number, numpy array, or array of the library
     like : array of the library
-    dtype : dtype of the library, optional
+    dtype : dtype of the library, default=None
         Instead of that of ``like``.
     """
     dtype = like.dtype if dtype is None else dtype
@@ -119,14 +119,14 @@ def array_like(xp: ModuleType, values: Any, like: Any, *, dtype: Any = None) -> 
 
 
 def empty(xp: ModuleType, shape: tuple[int, ...], like: Any) -> Any:
-    """An array with any values, with the dtype and on the device of ``like``."""
+    """Return an array with any values, with the dtype and on the device of ``like``."""
     if xp is np:
         return np.empty(shape, dtype=like.dtype)
     return xp.empty(shape, dtype=like.dtype, device=_compatibility().device(like))
 
 
 def item_size(xp: ModuleType, array: Any) -> int:
-    """Bytes of one floating-point number of an array."""
+    """Return bytes of one floating-point number of an array."""
     return xp.finfo(array.dtype).bits // 8
 
 
@@ -137,13 +137,13 @@ def check_shape(name: str, array: Any, shape: tuple[int, ...]) -> None:
 
 
 def float_array(array: np.ndarray) -> np.ndarray:
-    """A numpy array without gaps, in single precision if it was, otherwise in double."""
+    """Return a numpy array without gaps, in single precision if it was, otherwise in double."""
     single = array.dtype == np.float32
     return np.ascontiguousarray(array, dtype=np.float32 if single else np.float64)
 
 
 def reads_in_place(xp: ModuleType, matrix: Any, dtype: Any) -> bool:
-    """Whether a matrix product reads the matrix without a copy.
+    """Return whether a matrix product reads the matrix without a copy.
 
     Its rows or its columns must have no gaps inside, so that transposed views and slices pass.
     """
@@ -158,7 +158,7 @@ def reads_in_place(xp: ModuleType, matrix: Any, dtype: Any) -> bool:
 
 
 def cholesky(xp: ModuleType, matrices: Any) -> tuple[Any, int | None]:
-    """Lower factors of a stack (n, k, k), and the index of the first matrix that has none."""
+    """Return lower factors of a stack (n, k, k), and the index of the first matrix that has none."""
     if hasattr(xp.linalg, "cholesky_ex"):
         L, status = xp.linalg.cholesky_ex(matrices)
         bad = status != 0
@@ -194,7 +194,7 @@ def _solve_triangular(xp: ModuleType, triangle: Any, right_side: Any, *, upper: 
 
 
 def cholesky_solve(xp: ModuleType, L: Any, right_side: Any) -> Any:
-    """Z with L L' Z = B for a lower factor (k, k) and B (k, m), or for stacks of them."""
+    """Return Z with L L' Z = B for a lower factor (k, k) and B (k, m), or for stacks of them."""
     y = _solve_triangular(xp, L, right_side, upper=False)
     return _solve_triangular(xp, xp.matrix_transpose(L), y, upper=True)
 
@@ -202,7 +202,7 @@ def cholesky_solve(xp: ModuleType, L: Any, right_side: Any) -> Any:
 def solve_factored(
     xp: ModuleType, L: Any, right_side: Any, noise: Any, covariance: Any
 ) -> tuple[Any, Any, Any]:
-    """Solutions of L L' z = b for a stack of lower factors, log |L L'|, and the inverses.
+    """Return solutions of L L' z = b for a stack of lower factors, log |L L'|, and the inverses.
 
     Parameters
     ----------

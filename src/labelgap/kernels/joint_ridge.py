@@ -18,13 +18,13 @@ from typing import Any
 import numpy as np
 from scipy import linalg, sparse
 
-__all__ = ["left_out_residuals", "penalised_inverse", "regression_weights", "residuals"]
+__all__ = ["left_out_residuals", "penalised_inverse", "regression_weights", "residuals", "row_dots"]
 
 _LEAST = 1e-9
 
 
 def penalised_inverse(gram: np.ndarray, penalty: np.ndarray) -> np.ndarray:
-    """(gram + diag(penalty))^-1 of a symmetric positive semidefinite gram of shape (D, D)."""
+    """Return (gram + diag(penalty))^-1 of a symmetric positive semidefinite gram of shape (D, D)."""
     damped = np.array(gram, dtype=np.float64, order="F")
     damped[np.diag_indices_from(damped)] += penalty
     factor, _ = linalg.cho_factor(damped, lower=True, overwrite_a=True, check_finite=False)
@@ -35,7 +35,7 @@ def penalised_inverse(gram: np.ndarray, penalty: np.ndarray) -> np.ndarray:
 
 
 def left_out_residuals(Z: Any, inverse: np.ndarray, columns: slice) -> np.ndarray:
-    """e of some rows and a slice of columns, of shape (n, n_columns).
+    """Return e of some rows and a slice of columns, of shape (n, n_columns).
 
     Z is a matrix, dense or sparse, or a sequence of such that stand side by side.
     """
@@ -44,7 +44,7 @@ def left_out_residuals(Z: Any, inverse: np.ndarray, columns: slice) -> np.ndarra
     q, start = np.zeros(w.shape[0]), 0
     for piece in pieces:
         own = w[:, start : start + piece.shape[1]]
-        q += piece.multiply(own).sum(axis=1) if sparse.issparse(piece) else _row_dots(piece, own)
+        q += row_dots(piece, own)
         start += piece.shape[1]
     w = w[:, columns]
     diagonal = np.diagonal(inverse)[columns]
@@ -52,14 +52,14 @@ def left_out_residuals(Z: Any, inverse: np.ndarray, columns: slice) -> np.ndarra
     return w / diagonal / np.maximum(kept, _LEAST)
 
 
-def residuals(Z: Any, inverse: np.ndarray, columns: slice) -> np.ndarray:
-    """Residuals of rows that had no part in the Gram matrix: w_ij / P_jj."""
+def residuals(Z: Any, inverse: np.ndarray, columns: slice | np.ndarray) -> np.ndarray:
+    """Return residuals of rows that had no part in the Gram matrix: w_ij / P_jj."""
     pieces = Z if isinstance(Z, Sequence) else [Z]
     return _product(pieces, inverse[:, columns]) / np.diagonal(inverse)[columns]
 
 
 def regression_weights(inverse: np.ndarray, column: int) -> np.ndarray:
-    """Weights of all columns in the regression of one; its own is zero."""
+    """Return weights of all columns in the regression of one; its own is zero."""
     weights = -inverse[:, column] / inverse[column, column]
     weights[column] = 0.0
     return weights
@@ -73,7 +73,10 @@ def _product(pieces: Sequence[Any], matrix: np.ndarray) -> np.ndarray:
     return product
 
 
-def _row_dots(left: np.ndarray, right: np.ndarray) -> np.ndarray:
+def row_dots(left: Any, right: np.ndarray) -> np.ndarray:
+    """Return the products of the rows of two matrices, the first dense or sparse."""
+    if sparse.issparse(left):
+        return np.asarray(left.multiply(right).sum(axis=1)).ravel()
     return np.einsum("ij,ij->i", left, right)
 
 

@@ -1,4 +1,4 @@
-"""Solvers for many symmetric positive definite systems that share one product."""
+"""Solvers for many symmetric positive definite systems with one product."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def conjugate_gradient(
     n_steps: int,
     tol: float = 0.0,
 ) -> Any:
-    """A few steps of preconditioned conjugate gradient on k systems A_c x_c = b_c at once.
+    """Return a few steps of preconditioned conjugate gradient on k systems A_c x_c = b_c at once.
 
     Starts at zero, so that the quadratic x'Ax/2 - b'x never gets worse than its value there;
     to warm-start at x0, solve for the correction with right side b - A x0.
@@ -34,7 +34,7 @@ def conjugate_gradient(
         Diagonals of the matrices (the Jacobi preconditioner), all positive.
     n_steps : int
         Largest number of products.
-    tol : float
+    tol : float, default=0.0
         Stops when every residual is below ``tol`` times its right side.
     """
     xp = array_namespace(right_side, diagonal)

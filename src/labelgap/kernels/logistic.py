@@ -23,7 +23,7 @@ from labelgap.kernels.products import (
     with_intercept,
 )
 
-__all__ = ["Targets", "fit_logistic", "logistic_objective"]
+__all__ = ["LogisticTargets", "fit_logistic", "log_losses", "logistic_objective"]
 
 _SUFFICIENT = 1e-4
 _MOST_HALVINGS = 30
@@ -35,166 +35,177 @@ _SMALLEST_FLAT = 1e-12
 _SLACK = 45.0
 
 
-class Targets(NamedTuple):
-    """What is to be learned of k labels, as arrays of shape (n_rows, k).
+class LogisticTargets(NamedTuple):
+    """What is to be learned of k labels, as arrays of shape (n_samples, k).
 
-    ``chances`` between 0 and 1 that a label is relevant in a row, and ``weights`` of these entries,
-    zero where an entry does not count. ``own`` names for each label a feature that it must not use,
-    or -1; none of them has one where it is left out.
+    ``probabilities`` that a label is relevant in a row, and ``weights`` of these entries, zero where
+    an entry does not count. ``own`` names for each label a feature that it must not use,
+    or -1; none of them has one where it is left out. The intercepts have a Gaussian prior of mean
+    ``intercepts`` (k) and precision ``intercept_precision``, in units of the coefficients' prior
+    precision; none by default.
     """
 
-    chances: Any
+    probabilities: Any
     weights: Any
     own: np.ndarray | None = None
-
-    def take(self, labels: np.ndarray) -> Targets:
-        """Some of the labels."""
-        own = None if self.own is None else self.own[labels]
-        return Targets(self.chances[:, labels], self.weights[:, labels], own)
+    intercepts: Any = 0.0
+    intercept_precision: float = 0.0
 
 
 def fit_logistic(
     features: Features,
-    targets: Targets,
+    targets: LogisticTargets,
     C: Any,
     *,
     start: Any = None,
     tol: float = 1e-3,
     max_iter: int = 100,
 ) -> tuple[Any, np.ndarray]:
-    """Coefficients that minimise, for every label,
+    """Return the coefficients that minimise, for every label,
 
         1/2 ||w||^2 + C sum_i s_i [log(1 + exp(z_i)) - q_i z_i],      z_i = x_i'w + b,
 
-    with q the chances and s the weights, by Newton's method with conjugate gradients.
+    with q the probabilities and s the weights, by Newton's method with conjugate gradients.
 
     Parameters
     ----------
     features : Features
         Of numpy, of scipy (CSR), or dense ones of a library of the array API standard.
-    targets : Targets
-        Arrays of the same library. Every label needs an entry that counts.
+    targets : LogisticTargets
+        Arrays of the same library, or of numpy. Every label needs an entry that counts, or a ``start``.
     C : float or array of shape (k,)
         Inverse strength of the penalty, as in scikit-learn.
-    start : array of shape (n_features + 1, k), optional
-        By default no coefficients, and the log-odds of the mean chance.
-    tol : float
+    start : array of shape (n_features + 1, k), default=None
+        None starts without coefficients, at the log-odds of the mean probability.
+    tol : float, default=1e-3
         A label is done when no derivative of its objective exceeds this times C times the weight
         of its rarer side, relevant or irrelevant.
-    max_iter : int
+    max_iter : int, default=100
         Newton steps.
 
     Returns
     -------
     coefficients : array of shape (n_features + 1, k)
-        The last row is the intercept, which is not penalised.
+        The last row is the intercept, which has no penalty but that of ``targets``.
     n_iter : int array of shape (k,)
         Steps of each label.
     """
-    xp = array_namespace(targets.chances)
-    k = targets.chances.shape[1]
-    C = array_like(xp, np.broadcast_to(C, (k,)).copy(), targets.chances)
-    W = _begin(xp, features, targets) if start is None else start + 0.0
+    xp = array_namespace(features.rows)
+    like = features.rows
+    probabilities, weights = (array_like(xp, part, like) for part in targets[:2])
+    k = probabilities.shape[1]
+    C = array_like(xp, np.broadcast_to(C, (k,)).copy(), like)
+    total, ones = xp.sum(weights, axis=0), xp.sum(weights * probabilities, axis=0)
+    if start is None:
+        mean = xp.clip(ones / total, 0.5 / (total + 1.0), 1 - 0.5 / (total + 1.0))
+        W = array_like(xp, np.zeros((features.rows.shape[1] + 1, k)), like)
+        W[-1, :] = xp.log(mean / (1 - mean))
+    else:
+        W = array_like(xp, start, like) + 0.0
+    rarer = C * xp.clip(xp.minimum(ones, total - ones), 1.0, None)
+    precisions = np.ones((W.shape[0], 1))
+    precisions[-1] = targets.intercept_precision
+    targets = targets._replace(probabilities=probabilities, weights=weights)
+    problem = _Problem(xp, features, targets, C, array_like(xp, precisions, like))
     n_iter = np.zeros(k, dtype=np.intp)
-    open_labels = np.arange(k)
-    part, cost, place = targets, C, W + 0.0
+    open_labels, place = np.arange(k), W + 0.0
     for _ in range(max_iter):
         scores = linear_part(features, place)
-        slope = _slope(xp, features, part, cost, place, scores)
-        steepest = xp.max(xp.abs(slope), axis=0) / (cost * _rarer(xp, part))
-        going = np.flatnonzero(to_numpy(steepest > tol))
+        relevant = expit(scores) if xp is np else 1 / (1 + xp.exp(-scores))
+        slope = problem.slope(place, relevant)
+        going = np.flatnonzero(to_numpy(xp.max(xp.abs(slope), axis=0) / rarer > tol))
         if going.size < open_labels.size:
             W[:, open_labels] = place
             if not going.size:
                 return W, n_iter
-            open_labels, part = open_labels[going], part.take(going)
-            cost, place, scores = cost[going], place[:, going], scores[:, going]
-            slope = slope[:, going]
-        place = _newton(xp, features, part, cost, place, scores, slope)
+            open_labels, problem, rarer = open_labels[going], problem.take(going), rarer[going]
+            place, scores = place[:, going], scores[:, going]
+            relevant, slope = relevant[:, going], slope[:, going]
+        place = problem.newton_step(place, scores, relevant, slope)
         n_iter[open_labels] += 1
     W[:, open_labels] = place
     return W, n_iter
 
 
-def logistic_objective(features: Features, targets: Targets, C: Any, W: Any) -> Any:
-    """The objective of every label."""
-    xp = array_namespace(targets.chances)
-    return _value(xp, targets, C, W, linear_part(features, W))
+def logistic_objective(features: Features, targets: LogisticTargets, C: Any, W: Any) -> Any:
+    """Return the objective of every label."""
+    xp = array_namespace(targets.probabilities)
+    return _Problem(xp, features, targets, C, None).value(W, linear_part(features, W))
 
 
-def _begin(xp: ModuleType, features: Features, targets: Targets) -> Any:
-    total = xp.sum(targets.weights, axis=0)
-    mean = xp.sum(targets.weights * targets.chances, axis=0) / total
-    mean = xp.clip(mean, 0.5 / (total + 1.0), 1 - 0.5 / (total + 1.0))
-    W = array_like(xp, np.zeros((features.shape[1] + 1, mean.shape[0])), targets.chances)
-    W[-1, :] = xp.log(mean / (1 - mean))
-    return W
+class _Problem(NamedTuple):
+    """What is minimised; ``penalty`` is 1 for every coefficient, and the intercept's precision."""
+
+    xp: ModuleType
+    features: Features
+    targets: LogisticTargets
+    C: Any
+    penalty: Any
+
+    def take(self, labels: np.ndarray) -> _Problem:
+        part = self.targets
+        part = part._replace(
+            probabilities=part.probabilities[:, labels],
+            weights=part.weights[:, labels],
+            own=None if part.own is None else part.own[labels],
+            intercepts=part.intercepts[labels] if part.intercept_precision else 0.0,
+        )
+        return self._replace(targets=part, C=self.C[labels])
+
+    def value(self, W: Any, scores: Any) -> Any:
+        xp, part = self.xp, self.targets
+        softplus = xp.clip(scores, 0.0, None) + xp.log1p(xp.exp(-xp.abs(scores)))
+        losses = part.weights * (softplus - part.probabilities * scores)
+        off = part.intercept_precision * (W[-1, :] - part.intercepts) ** 2
+        return self.C * xp.sum(losses, axis=0) + 0.5 * (xp.sum(W[:-1, :] ** 2, axis=0) + off)
+
+    def slope(self, W: Any, relevant: Any) -> Any:
+        part = self.targets
+        excess = self.C * part.weights * (relevant - part.probabilities)
+        slope = with_intercept(transposed_times(self.features, excess), excess)
+        slope = slope + self.penalty * W
+        slope[-1, :] -= part.intercept_precision * part.intercepts
+        return self.without_own(slope)
+
+    def newton_step(self, W: Any, scores: Any, relevant: Any, slope: Any) -> Any:
+        """Return one step for every label, halved until its objective falls enough."""
+        xp, features = self.xp, self.features
+        curvature = self.C * self.targets.weights * relevant * (1 - relevant)
+        diagonal = with_intercept(squared_transposed_times(features, curvature), curvature)
+        diagonal = diagonal + self.penalty
+        # a label whose every entry is decided leaves its intercept without curvature
+        diagonal = xp.where(diagonal > _SMALLEST_FLAT, diagonal, xp.ones_like(diagonal))
+
+        def product(move: Any) -> Any:
+            weighted = curvature * linear_part(features, move)
+            image = with_intercept(transposed_times(features, weighted), weighted)
+            return self.without_own(image + self.penalty * move)
+
+        step = -conjugate_gradient(
+            product, slope, diagonal, n_steps=_MOST_CG_STEPS, tol=_CG_TOLERANCE
+        )
+        move = linear_part(features, step)
+        before, promised = self.value(W, scores), xp.sum(slope * step, axis=0)
+        length = xp.ones_like(before)
+        for _ in range(_MOST_HALVINGS):
+            after = self.value(W + length * step, scores + length * move)
+            # far below rounding nothing falls any more, and the step is as good as any
+            slack = _SLACK * xp.finfo(before.dtype).eps * xp.abs(before)
+            short = after > before + _SUFFICIENT * length * promised + slack
+            if not bool(xp.any(short)):
+                break
+            length = xp.where(short, length / 2, length)
+        return W + length * step
+
+    def without_own(self, values: Any) -> Any:
+        own = self.targets.own
+        if own is not None:
+            labels = np.flatnonzero(own >= 0)
+            values[own[labels], labels] = 0.0
+        return values
 
 
-def _rarer(xp: ModuleType, part: Targets) -> Any:
-    ones = xp.sum(part.weights * part.chances, axis=0)
-    rarer = xp.minimum(ones, xp.sum(part.weights, axis=0) - ones)
-    return xp.clip(rarer, 1.0, None)
-
-
-def _newton(
-    xp: ModuleType, features: Features, part: Targets, C: Any, W: Any, scores: Any, slope: Any
-) -> Any:
-    """One step for every label, halved until its objective falls enough."""
-    relevant = _sigmoid(xp, scores)
-    curvature = C * part.weights * relevant * (1 - relevant)
-    diagonal = with_intercept(squared_transposed_times(features, curvature), curvature)
-    diagonal = diagonal + _penalty(xp, W)
-    # a label whose every entry is decided leaves its intercept without curvature
-    diagonal = xp.where(diagonal > _SMALLEST_FLAT, diagonal, xp.ones_like(diagonal))
-
-    def product(move: Any) -> Any:
-        weighted = curvature * linear_part(features, move)
-        image = with_intercept(transposed_times(features, weighted), weighted)
-        return _without_own(part, image + _penalty(xp, W) * move)
-
-    step = -conjugate_gradient(product, slope, diagonal, n_steps=_MOST_CG_STEPS, tol=_CG_TOLERANCE)
-    move = linear_part(features, step)
-    before, promised = _value(xp, part, C, W, scores), xp.sum(slope * step, axis=0)
-    length = xp.ones_like(before)
-    for _ in range(_MOST_HALVINGS):
-        after = _value(xp, part, C, W + length * step, scores + length * move)
-        # far below rounding nothing falls any more, and the step is as good as any
-        slack = _SLACK * xp.finfo(before.dtype).eps * xp.abs(before)
-        short = after > before + _SUFFICIENT * length * promised + slack
-        if not bool(xp.any(short)):
-            break
-        length = xp.where(short, length / 2, length)
-    return W + length * step
-
-
-def _value(xp: ModuleType, part: Targets, C: Any, W: Any, scores: Any) -> Any:
-    softplus = xp.clip(scores, 0.0, None) + xp.log1p(xp.exp(-xp.abs(scores)))
-    losses = part.weights * (softplus - part.chances * scores)
-    return C * xp.sum(losses, axis=0) + 0.5 * xp.sum(W[:-1, :] ** 2, axis=0)
-
-
-def _slope(xp: ModuleType, features: Features, part: Targets, C: Any, W: Any, scores: Any) -> Any:
-    excess = C * part.weights * (_sigmoid(xp, scores) - part.chances)
-    slope = with_intercept(transposed_times(features, excess), excess)
-    return _without_own(part, slope + _penalty(xp, W) * W)
-
-
-def _penalty(xp: ModuleType, W: Any) -> Any:
-    """1 for every coefficient and 0 for the intercept."""
-    ones = np.ones((W.shape[0], 1))
-    ones[-1] = 0.0
-    return array_like(xp, ones, W)
-
-
-def _without_own(part: Targets, values: Any) -> Any:
-    if part.own is not None:
-        labels = np.flatnonzero(part.own >= 0)
-        values[part.own[labels], labels] = 0.0
-    return values
-
-
-def _sigmoid(xp: ModuleType, scores: Any) -> Any:
-    if xp is np:
-        return expit(scores)
-    return 1 / (1 + xp.exp(-scores))
+def log_losses(probabilities: np.ndarray, values: np.ndarray) -> np.ndarray:
+    """Return the log-loss of each entry; no probability is nearer to 0 or 1 than 1e-6."""
+    p = np.clip(probabilities, 1e-6, 1 - 1e-6)
+    return -np.where(values == 1, np.log(p), np.log1p(-p))

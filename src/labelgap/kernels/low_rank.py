@@ -26,7 +26,7 @@ class Point(NamedTuple):
 
 
 def thin_svd(Z: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Left vectors, singular values and right vectors, the last as rows.
+    """Return left vectors, singular values and right vectors, the last as rows.
 
     Divide and conquer gives up on a rare finite matrix with clustered singular values; the slower
     QR iteration does not.
@@ -38,7 +38,7 @@ def thin_svd(Z: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 
 
 def nuclear_norm(Z: np.ndarray) -> float:
-    """Sum of the singular values."""
+    """Return sum of the singular values."""
     if not Z.size:
         return 0.0
     try:
@@ -48,7 +48,7 @@ def nuclear_norm(Z: np.ndarray) -> float:
 
 
 def shrink_singular_values(Z: np.ndarray, threshold: float) -> tuple[np.ndarray, float]:
-    """argmin over X of ``threshold ||X||_* + 1/2 ||X - Z||_F^2``, and the nuclear norm of it.
+    """Return argmin over X of ``threshold ||X||_* + 1/2 ||X - Z||_F^2``, and the nuclear norm of it.
 
     Every singular value is lowered by the threshold, and not below zero.
     """
@@ -69,7 +69,7 @@ def low_rank_path(
     curvature: float = 1.0,
     restart: bool = True,
 ) -> Iterator[Point]:
-    """The points that accelerated proximal gradient visits, without an end.
+    """Return the points that accelerated proximal gradient visits, without an end.
 
     A step of length 1/c from Y is safe when the map has curvature at most c along it,
     ``<D, A(D)> <= c ||D||^2`` with D = Z - Y; c is doubled until that holds. The test is made on D
@@ -85,9 +85,9 @@ def low_rank_path(
     weight : float
         Weight of the nuclear norm.
     start : array
-    curvature : float
+    curvature : float, default=1.0
         First c; with the largest eigenvalue of A it is never doubled.
-    restart : bool
+    restart : bool, default=True
         Whether momentum is dropped when the objective would increase, which then never happens.
         Without it the path is that of the plain method.
 

@@ -14,7 +14,8 @@ import numpy as np
 from numba import njit, prange
 from scipy import sparse
 
-from labelgap.kernels.threads import block_edges, one_blas_thread
+from labelgap.kernels.products import block_edges, one_blas_thread
+from labelgap.memory import block_size
 
 __all__ = [
     "MaskedTarget",
@@ -26,8 +27,6 @@ __all__ = [
     "row_cross",
     "squared_cross",
 ]
-
-_BLOCK_CELLS = 2**18
 
 
 class MaskedTarget(NamedTuple):
@@ -45,19 +44,19 @@ class MaskedTarget(NamedTuple):
         return self.ones.shape
 
     def n_observed(self) -> np.ndarray:
-        """Observed entries of each column."""
+        """Return observed entries of each column."""
         if self.mask is None:
             return np.full(self.shape[1], self.shape[0])
         return self.mask.sum(axis=0)
 
     def blocks(self) -> Iterator[slice]:
         n, c = self.shape
-        step = max(1, _BLOCK_CELLS // max(c, 1))
+        step = block_size(c, fraction=1 / 512)
         return (slice(first, min(first + step, n)) for first in range(0, n, step))
 
 
 def masked_product(target: MaskedTarget, V: Any, F: np.ndarray, gram: Any = None) -> np.ndarray:
-    """V' (M o (V F)), of shape (k, c); ``gram`` is V'V where it is at hand."""
+    """Return V' (M o (V F)), of shape (k, c); ``gram`` is V'V where it is at hand."""
     if target.mask is None:
         return gram @ F if gram is not None else V.T @ (V @ F)
     if not sparse.issparse(V):
@@ -73,13 +72,13 @@ def masked_product(target: MaskedTarget, V: Any, F: np.ndarray, gram: Any = None
 
 def _dense_product(mask: np.ndarray, V: np.ndarray, F: np.ndarray) -> np.ndarray:
     V, F = (np.ascontiguousarray(part, dtype=np.float64) for part in (V, F))
-    step = max(1, _BLOCK_CELLS // max(F.shape[1], 1))
+    step = block_size(F.shape[1], fraction=1 / 512)
     with one_blas_thread():
         return _product_parts(mask, V, F, block_edges(len(V)), step).sum(axis=0)
 
 
 def masked_cross(target: MaskedTarget, V: Any, offset: np.ndarray) -> np.ndarray:
-    """V' (M o (Y - 1 b')), of shape (k, c)."""
+    """Return V' (M o (Y - 1 b')), of shape (k, c)."""
     cross = np.asarray(_dense(target.ones.T @ V)).T
     if not offset.any():
         return cross
@@ -87,12 +86,12 @@ def masked_cross(target: MaskedTarget, V: Any, offset: np.ndarray) -> np.ndarray
 
 
 def squared_cross(target: MaskedTarget, V: np.ndarray) -> np.ndarray:
-    """(V o V)' M, of shape (k, c): the diagonals of the systems of single columns."""
+    """Return (V o V)' M, of shape (k, c): the diagonals of the systems of single columns."""
     return _weights_of_columns(target, V * V)
 
 
 def row_cross(target: MaskedTarget, F: np.ndarray, offset: np.ndarray) -> np.ndarray:
-    """(M o (Y - 1 b')) F', of shape (n, k)."""
+    """Return (M o (Y - 1 b')) F', of shape (n, k)."""
     cross = target.ones @ F.T
     if not offset.any():
         return cross
@@ -105,7 +104,7 @@ def row_cross(target: MaskedTarget, F: np.ndarray, offset: np.ndarray) -> np.nda
 
 
 def masked_loss(target: MaskedTarget, V: Any, F: np.ndarray, offset: np.ndarray) -> float:
-    """||M o (V F + 1 b' - Y)||^2."""
+    """Return ||M o (V F + 1 b' - Y)||^2."""
     total = 0.0
     for part in target.blocks():
         residual = _residual(target, V, F, offset, part)
@@ -116,14 +115,14 @@ def masked_loss(target: MaskedTarget, V: Any, F: np.ndarray, offset: np.ndarray)
 def loss_from_products(
     target: MaskedTarget, F: np.ndarray, offset: np.ndarray, cross: np.ndarray, image: np.ndarray
 ) -> float:
-    """The same from :func:`masked_cross` and :func:`masked_product` of F."""
+    """Return the same from :func:`masked_cross` and :func:`masked_product` of F."""
     n_ones = np.bincount(target.ones.indices, minlength=target.shape[1])
     start = n_ones @ (1 - 2 * offset) + target.n_observed() @ offset**2
     return float(start - 2 * np.vdot(cross, F) + np.vdot(image, F))
 
 
 def best_offset(target: MaskedTarget, V: Any, F: np.ndarray) -> np.ndarray:
-    """The b that minimises the loss: the mean of Y - V F over what is observed of each column."""
+    """Return the b that minimises the loss: the mean of Y - V F over what is observed of each column."""
     total = np.zeros(F.shape[1])
     for part in target.blocks():
         total -= _residual(target, V, F, total * 0, part).sum(axis=0)

@@ -1,4 +1,4 @@
-"""Graphs of nearest rows, and how each row is put together from its neighbours."""
+"""Graphs of nearest rows, how each row is put together from its neighbours, mean distances."""
 
 from __future__ import annotations
 
@@ -7,29 +7,42 @@ from typing import Any
 
 import numpy as np
 from scipy import sparse
+from sklearn.metrics import pairwise_distances_chunked
 from sklearn.neighbors import NearestNeighbors
 
-__all__ = ["APPROXIMATE_PACKAGE", "given_graph", "nearest_rows", "reconstruction_weights"]
+from labelgap.memory import block_size
+
+__all__ = [
+    "APPROXIMATE_PACKAGE",
+    "given_graph",
+    "mean_distance_gamma",
+    "nearest_rows",
+    "reconstruction_weights",
+]
 
 APPROXIMATE_PACKAGE = "pynndescent"
-_BLOCK_CELLS = 2**22
 
 
 def nearest_rows(
-    X: Any, n_neighbors: int, *, method: str = "exact", metric: str = "euclidean", seed: int = 0
+    X: Any,
+    n_neighbors: int,
+    *,
+    method: str = "exact",
+    metric: str = "euclidean",
+    random_state: int = 0,
 ) -> sparse.csr_array:
-    """The nearest other rows of every row.
+    """Return the nearest other rows of every row.
 
     Parameters
     ----------
     X : array or sparse matrix of shape (n, d); distances of shape (n, n) for "precomputed"
     n_neighbors : int
         At most n - 1 are found. A row is never its own neighbour, its duplicates may be.
-    method : {"exact", "approximate"}
+    method : {"exact", "approximate"}, default="exact"
         Approximate neighbours come from nearest-neighbour descent, which needs the package
         ``pynndescent``.
-    metric : {"euclidean", "precomputed"}
-    seed : int
+    metric : {"euclidean", "precomputed"}, default="euclidean"
+    random_state : int, default=0
         For approximate neighbours.
 
     Returns
@@ -48,13 +61,13 @@ def nearest_rows(
     elif metric == "precomputed":
         raise ValueError("method='approximate': distances are there already; use 'exact'")
     else:
-        neighbors = _descent(X, wanted, seed)
+        neighbors = _descent(X, wanted, random_state)
     return _graph(np.sort(neighbors, axis=1))
 
 
-def _descent(X: Any, n_neighbors: int, seed: int) -> np.ndarray:
+def _descent(X: Any, n_neighbors: int, random_state: int) -> np.ndarray:
     library = importlib.import_module(APPROXIMATE_PACKAGE)
-    index = library.NNDescent(X, n_neighbors=n_neighbors + 1, random_state=seed)
+    index = library.NNDescent(X, n_neighbors=n_neighbors + 1, random_state=random_state)
     found, _ = index.neighbor_graph
     others = np.empty((X.shape[0], n_neighbors), dtype=np.intp)
     for i, row in enumerate(found):
@@ -69,19 +82,19 @@ def _graph(neighbors: np.ndarray) -> sparse.csr_array:
     return sparse.csr_array((ones, neighbors.ravel(), starts), shape=(n, n))
 
 
-def given_graph(graph: Any, n_rows: int) -> sparse.csr_array:
-    """A neighbour graph of the user: entries that are stored are neighbours, the diagonal is not.
+def given_graph(graph: Any, n_samples: int) -> sparse.csr_array:
+    """Return a neighbour graph of the user: entries that are stored are neighbours, the diagonal is not.
 
     Parameters
     ----------
-    graph : sparse matrix of shape (n_rows, n_rows)
+    graph : sparse matrix of shape (n_samples, n_samples)
         As from :class:`sklearn.neighbors.KNeighborsTransformer`; values do not matter.
-    n_rows : int
+    n_samples : int
     """
-    if graph.shape != (n_rows, n_rows):
+    if graph.shape != (n_samples, n_samples):
         raise ValueError(
-            f"graph has the shape {tuple(graph.shape)}: it must be (n_rows, n_rows) = "
-            f"({n_rows}, {n_rows}), rows x their neighbours"
+            f"graph has the shape {tuple(graph.shape)}: it must be (n_samples, n_samples) = "
+            f"({n_samples}, {n_samples}), rows x their neighbours"
         )
     entries = sparse.coo_array(graph)
     other = entries.row != entries.col
@@ -111,8 +124,8 @@ def reconstruction_weights(
         Or, with ``kernel``, inner products of shape (n, n).
     graph : csr_array of shape (n, n)
         Neighbours; a row without any is rebuilt from itself.
-    reg : float
-    kernel : bool
+    reg : float, default=0.001
+    kernel : bool, default=False
 
     Returns
     -------
@@ -129,7 +142,7 @@ def reconstruction_weights(
     for width in np.unique(widths[widths > 0]):
         members = np.flatnonzero(widths == width)
         cells = int(width) * (int(width) if kernel else X.shape[1])
-        size = max(1, _BLOCK_CELLS // max(1, cells))
+        size = block_size(cells)
         for start in range(0, len(members), size):
             rows = members[start : start + size]
             places = graph.indptr[rows][:, None] + np.arange(width)
@@ -162,3 +175,12 @@ def _solve_local(gram: np.ndarray, reg: float) -> np.ndarray:
     matrices = gram + ridge[:, None, None] * np.eye(width)
     solution = np.linalg.solve(matrices, np.ones((len(gram), width, 1)))[:, :, 0]
     return solution / solution.sum(axis=1, keepdims=True)
+
+
+def mean_distance_gamma(X: Any) -> float:
+    """Return 1 / (2 width^2), the width being the mean distance of two different rows."""
+    n_samples = X.shape[0]
+    total = sum(float(block.sum()) for block in pairwise_distances_chunked(X))
+    if total == 0:
+        return 1.0
+    return 1 / (2 * (total / (n_samples * (n_samples - 1))) ** 2)

@@ -193,7 +193,7 @@ def _stated_value(buffer, start, stop, column, schema, n_entries, pending):
 
 @njit(cache=True)
 def count_values(buffer, start):
-    """Upper bounds for what follows `start`: lines, and comma-separated values."""
+    """Return upper bounds for what follows `start`: lines, and comma-separated values."""
     n_lines = 1
     n_commas = 0
     for position in range(start, len(buffer)):
@@ -234,15 +234,15 @@ def parse_arff_rows(buffer, start, schema):
     line_of_row = np.empty(n_lines, np.int64)
     is_sparse = np.zeros(n_lines, np.bool_)
     pending = [(np.int64(0), np.int64(0), np.int64(0)) for _ in range(0)]
-    n_rows, n_entries, line, status, place = 0, 0, 0, OK, start
+    n_samples, n_entries, line, status, place = 0, 0, 0, OK, start
     position = start
     while position < len(buffer):
         first, last, position = trimmed_line(buffer, position, len(buffer))
         line += 1
         if first == last or buffer[first] == _PERCENT:
             continue
-        is_sparse[n_rows] = buffer[first] == _OPEN
-        if is_sparse[n_rows]:
+        is_sparse[n_samples] = buffer[first] == _OPEN
+        if is_sparse[n_samples]:
             n_entries, status, place = _sparse_row(
                 buffer, first, last, schema, columns, values, n_entries, pending
             )
@@ -252,15 +252,15 @@ def parse_arff_rows(buffer, start, schema):
             )
         if status != OK:
             break
-        line_of_row[n_rows] = line
-        n_rows += 1
-        indptr[n_rows] = n_entries
+        line_of_row[n_samples] = line
+        n_samples += 1
+        indptr[n_samples] = n_entries
     return (
-        indptr[: n_rows + 1],
+        indptr[: n_samples + 1],
         columns[:n_entries],
         values[:n_entries],
-        line_of_row[:n_rows],
-        is_sparse[:n_rows],
+        line_of_row[:n_samples],
+        is_sparse[:n_samples],
         pending,
         status,
         place,
@@ -270,7 +270,7 @@ def parse_arff_rows(buffer, start, schema):
 
 @njit(cache=True)
 def select_columns(indptr, columns, values, position):
-    """The entries of some columns of a CSR matrix; ``position`` is -1 for all others.
+    """Return the entries of some columns of a CSR matrix; ``position`` is -1 for all others.
 
     Returns the pointers, the new positions and the values.
     """

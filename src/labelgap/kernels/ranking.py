@@ -1,4 +1,4 @@
-"""Where the relevant entries stand among the irrelevant ones: the counts behind ranking metrics.
+"""Counts behind metrics: where relevant entries stand among irrelevant ones, and right decisions.
 
 Entries are divided into *segments* (one per row, one per label, or one for everything). Within a
 segment only the relevant entries are sorted; each irrelevant entry is then placed among them by
@@ -13,9 +13,9 @@ import numpy as np
 from numba import njit
 
 RELEVANT = 1
-IRRELEVANT = 2
+NEGATIVE = 2
 UNKNOWN = 3
-AMBIGUOUS = 4
+UNLABELED = 4
 
 BY_ROW = 0
 BY_LABEL = 1
@@ -145,11 +145,11 @@ def count_irrelevant(
     begin,
     end,
 ):
-    """Count, for every relevant entry, the irrelevant entries of its segment around it.
+    """Return count, for every relevant entry, the irrelevant entries of its segment around it.
 
     Parameters
     ----------
-    scores : (n_rows, n_labels) float array
+    scores : (n_samples, n_labels) float array
     indptr, indices, states : compressed rows of state codes
     row_default : (n_labels,) int8, state of entries that are not stored
     mode : BY_ROW, BY_LABEL or POOLED
@@ -164,19 +164,19 @@ def count_irrelevant(
         key is smaller.
     n_irrelevant : int64 array, one value per segment
     """
-    n_rows, n_labels = scores.shape
+    n_samples, n_labels = scores.shape
     above = np.zeros(segment_scores.size, np.int64)
     tied = np.zeros(segment_scores.size, np.int64)
     tied_before = np.zeros(segment_scores.size, np.int64)
     n_irrelevant = np.zeros(segment_starts.size - 1, np.int64)
     state = np.empty(n_labels, np.int8)
     starts, top, scale = _bucket_starts(segment_scores if mode == POOLED else segment_scores[:0])
-    for i in range(n_rows):
+    for i in range(n_samples):
         state[:] = row_default
         for t in range(indptr[i], indptr[i + 1]):
             state[indices[t]] = states[t]
         for j in range(n_labels):
-            if state[j] != IRRELEVANT and state[j] != AMBIGUOUS:
+            if state[j] != NEGATIVE and state[j] != UNLABELED:
                 continue
             segment, key = i, j
             if mode == BY_LABEL:
@@ -206,3 +206,42 @@ def count_irrelevant(
                 tied_before[later] += 1
     _accumulate(segment_starts, begin, above, tied, tied_before)
     return above, tied, tied_before, n_irrelevant
+
+
+@njit(cache=True)
+def count_predicted(indptr, indices, states, row_default, predicted_indptr, predicted_indices):
+    """Count true and false positives per row and per label.
+
+    Parameters
+    ----------
+    indptr, indices, states : compressed rows of state codes, columns sorted
+    row_default : (n_labels,) int8, state of entries that are not stored
+    predicted_indptr, predicted_indices : compressed rows of the predicted positives, columns sorted
+
+    Returns
+    -------
+    row_hits, row_false : int64 arrays of length n_samples
+    label_hits, label_false : int64 arrays of length n_labels
+        Predicted positives that are relevant, and that are known to be irrelevant; predictions for
+        unknown entries are in neither.
+    """
+    n_samples = indptr.size - 1
+    n_labels = row_default.size
+    row_hits = np.zeros(n_samples, np.int64)
+    row_false = np.zeros(n_samples, np.int64)
+    label_hits = np.zeros(n_labels, np.int64)
+    label_false = np.zeros(n_labels, np.int64)
+    for i in range(n_samples):
+        t, stop = indptr[i], indptr[i + 1]
+        for u in range(predicted_indptr[i], predicted_indptr[i + 1]):
+            j = predicted_indices[u]
+            while t < stop and indices[t] < j:
+                t += 1
+            state = states[t] if t < stop and indices[t] == j else row_default[j]
+            if state == RELEVANT:
+                row_hits[i] += 1
+                label_hits[j] += 1
+            elif state in (NEGATIVE, UNLABELED):
+                row_false[i] += 1
+                label_false[j] += 1
+    return row_hits, row_false, label_hits, label_false

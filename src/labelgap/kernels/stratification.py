@@ -67,11 +67,11 @@ def _neediest(label_need, fold_need, tie_break):
 
 
 @njit(cache=True)
-def assign_folds(indptr, indices, column_ptr, column_rows, shares, label_rank, tie_breaks):
-    """Assign every row to a fold so that each fold gets its share of every label.
+def assign_folds(indptr, indices, column_ptr, column_rows, fractions, label_rank, tie_breaks):
+    """Assign every row to a fold so that each fold gets its fraction of every label.
 
     Labels are visited rarest first (fewest unassigned positives, then ``label_rank``). Each
-    unassigned row that carries the label goes to the fold whose need ``share * total - given`` is
+    unassigned row that carries the label goes to the fold whose need ``fraction * total - given`` is
     largest for that label, then to the fold that needs most rows, then by ``tie_breaks``. Rows
     without a positive go last, to the fold that needs most rows.
 
@@ -81,22 +81,22 @@ def assign_folds(indptr, indices, column_ptr, column_rows, shares, label_rank, t
         Positives in CSR order: the labels of row i are ``indices[indptr[i]:indptr[i + 1]]``.
     column_ptr, column_rows : int arrays
         The same positives in CSC order; rows are visited in the order they are listed here.
-    shares : float64 array (n_folds,)
-        Wanted share of rows per fold, summing to one.
+    fractions : float64 array (n_folds,)
+        Wanted fraction of rows per fold, summing to one.
     label_rank : int64 array (n_labels,)
         A permutation that orders labels with equally many rows left.
-    tie_breaks : float64 array (n_rows,)
+    tie_breaks : float64 array (n_samples,)
         Numbers in [0, 1): which of the equally good folds a row takes.
 
     Returns
     -------
-    folds : int64 array (n_rows,)
+    folds : int64 array (n_samples,)
     """
-    n_rows, n_labels = indptr.size - 1, column_ptr.size - 1
+    n_samples, n_labels = indptr.size - 1, column_ptr.size - 1
     left = np.diff(column_ptr).astype(np.int64)
-    label_needs = left.reshape(-1, 1) * shares.reshape(1, -1)
-    fold_need = shares * n_rows
-    folds = np.full(n_rows, -1, dtype=np.int64)
+    label_needs = left.reshape(-1, 1) * fractions.reshape(1, -1)
+    fold_need = fractions * n_samples
+    folds = np.full(n_samples, -1, dtype=np.int64)
 
     keys = left * n_labels + label_rank
     heap = np.argsort(keys)
@@ -124,7 +124,7 @@ def assign_folds(indptr, indices, column_ptr, column_rows, shares, label_rank, t
                     keys[other] -= n_labels
                     _sift_up(heap, place, keys, place[other])
 
-    for row in range(n_rows):
+    for row in range(n_samples):
         if folds[row] < 0:
             folds[row] = _neediest(fold_need, fold_need, tie_breaks[row])
             fold_need[folds[row]] -= 1.0
@@ -132,13 +132,13 @@ def assign_folds(indptr, indices, column_ptr, column_rows, shares, label_rank, t
 
 
 @njit(cache=True)
-def _excesses(indptr, indices, totals, shares, folds):
-    """What each fold has beyond its share: of every label, and of rows."""
-    n_rows = folds.size
-    label_excess = -totals.reshape(-1, 1) * shares.reshape(1, -1)
-    fold_excess = -shares * n_rows
-    sizes = np.zeros(shares.size, dtype=np.int64)
-    for row in range(n_rows):
+def _excesses(indptr, indices, totals, fractions, folds):
+    """What each fold has beyond its fraction: of every label, and of rows."""
+    n_samples = folds.size
+    label_excess = -totals.reshape(-1, 1) * fractions.reshape(1, -1)
+    fold_excess = -fractions * n_samples
+    sizes = np.zeros(fractions.size, dtype=np.int64)
+    for row in range(n_samples):
         sizes[folds[row]] += 1
         fold_excess[folds[row]] += 1.0
         for label in indices[indptr[row] : indptr[row + 1]]:
@@ -147,13 +147,13 @@ def _excesses(indptr, indices, totals, shares, folds):
 
 
 @njit(cache=True)
-def refine_folds(indptr, indices, totals, shares, folds, size_weights):
+def refine_folds(indptr, indices, totals, fractions, folds, size_weights):
     """Move single rows between folds while that makes the folds more even.
 
-    Iterative stratification settles the rare labels and leaves the frequent ones to chance. This
+    Iterative stratification settles the rare labels and leaves the frequent ones to luck. This
     descends on the unevenness
 
-        sum_k [ sum_l (given_lk - share_k total_l)^2 / total_l + w (size_k - share_k n)^2 ]
+        sum_k [ sum_l (given_lk - fraction_k total_l)^2 / total_l + w (size_k - fraction_k n)^2 ]
 
     one row at a time, so that it never increases within a pass. No fold is emptied.
 
@@ -163,23 +163,23 @@ def refine_folds(indptr, indices, totals, shares, folds, size_weights):
         Positives in CSR order.
     totals : float64 array (n_labels,)
         Positives per label.
-    shares : float64 array (n_folds,)
-    folds : int64 array (n_rows,)
+    fractions : float64 array (n_folds,)
+    folds : int64 array (n_samples,)
         Fold of each row at the start; not modified.
     size_weights : float64 array (n_passes,)
         The weight w of the fold sizes in each pass over the rows.
 
     Returns
     -------
-    folds : int64 array (n_rows,)
+    folds : int64 array (n_samples,)
     """
     folds = folds.copy()
-    label_excess, fold_excess, sizes = _excesses(indptr, indices, totals, shares, folds)
+    label_excess, fold_excess, sizes = _excesses(indptr, indices, totals, fractions, folds)
     for weight in size_weights:
         for row in range(folds.size):
             source, target, best_change = folds[row], folds[row], -1e-12
             labels = indices[indptr[row] : indptr[row + 1]]
-            for k in range(shares.size):
+            for k in range(fractions.size):
                 if k == source or sizes[source] == 1:
                     continue
                 change = weight * (fold_excess[k] - fold_excess[source] + 1.0)

@@ -15,13 +15,13 @@ from labelgap.kernels.polya_gamma import unit_mean
 
 @njit(cache=True)
 def softplus(x):
-    """log(1 + exp(x))."""
+    """Return log(1 + exp(x))."""
     return x + math.log1p(math.exp(-x)) if x > 0 else math.log1p(math.exp(x))
 
 
 @njit(cache=True)
 def logistic(x):
-    """1 / (1 + exp(-x))."""
+    """Return 1 / (1 + exp(-x))."""
     if x >= 0:
         return 1.0 / (1.0 + math.exp(-x))
     e = math.exp(x)
@@ -29,42 +29,42 @@ def logistic(x):
 
 
 @njit(cache=True, parallel=True)
-def topic_weights(psi, log_exposure, counts, r, weights, term):
-    """Most probable topic weights of each row and the rows' share of the log posterior.
+def topic_weights(psi, log_observed_fraction, counts, r, weights, term):
+    """Most probable topic weights of each row and the rows' fraction of the log posterior.
 
-    u = (r + m) q / s with q = logistic(psi + log s); the share of row n is
+    u = (r + m) q / s with q = logistic(psi + log s); the fraction of row n is
     sum_k r (log(r + m) - log(1 + s exp(psi))) - (r + m) - log Gamma(r). A topic with s = 0
     (none of its labels observed in the row) has no data: u stays at its prior mode r exp(psi).
     """
-    n_rows, n_topics = psi.shape
-    for n in prange(n_rows):
+    n_samples, n_topics = psi.shape
+    for n in prange(n_samples):
         total = 0.0
         for k in range(n_topics):
             shape = r[k] + counts[n, k]
-            x = psi[n, k] + log_exposure[n, k]
-            if log_exposure[n, k] == -math.inf:
+            x = psi[n, k] + log_observed_fraction[n, k]
+            if log_observed_fraction[n, k] == -math.inf:
                 weights[n, k] = shape * math.exp(min(psi[n, k], 700.0))
             else:
-                weights[n, k] = shape * logistic(x) * math.exp(-log_exposure[n, k])
+                weights[n, k] = shape * logistic(x) * math.exp(-log_observed_fraction[n, k])
             total += r[k] * (math.log(shape) - softplus(x)) - shape - math.lgamma(r[k])
         term[n] = total
 
 
 @njit(cache=True, parallel=True)
-def regression_terms(psi, log_exposure, counts, r, spread, residual, omega):
+def regression_terms(psi, log_observed_fraction, counts, r, spread, residual, omega):
     """Polya-Gamma means and residuals of the negative-binomial regression of the counts.
 
     With x = psi + log s: omega = (m + r) tanh(z/2) / (2 z), z = sqrt(x^2 + spread), and the
     residual kappa - omega x, kappa = (m - r) / 2. Both are zero where s = 0.
     """
-    n_rows, n_topics = psi.shape
-    for n in prange(n_rows):
+    n_samples, n_topics = psi.shape
+    for n in prange(n_samples):
         for k in range(n_topics):
-            if log_exposure[n, k] == -math.inf:
+            if log_observed_fraction[n, k] == -math.inf:
                 residual[n, k] = 0
                 omega[n, k] = 0
                 continue
-            x = psi[n, k] + log_exposure[n, k]
+            x = psi[n, k] + log_observed_fraction[n, k]
             z = abs(x) if spread.size == 0 else math.sqrt(x * x + spread[n, k])
             omega[n, k] = (counts[n, k] + r[k]) * unit_mean(z)
             residual[n, k] = 0.5 * (counts[n, k] - r[k]) - omega[n, k] * x
@@ -77,7 +77,7 @@ _SMALL_RATE = 1e-2
 
 
 def surprise_rates(psi: Any, topics: Any, r: Any) -> Any:
-    """-log P(y_l = 0 | x) = sum_k r_k log(1 + V_lk exp(psi_k)), topic weights integrated out.
+    """Return -log P(y_l = 0 | x) = sum_k r_k log(1 + V_lk exp(psi_k)), topic weights integrated out.
 
     Most rates are small, and for those three terms of the series of the logarithm, which are
     matrix products, are enough; the others are computed one by one. ``psi`` above 80 counts as
@@ -85,7 +85,7 @@ def surprise_rates(psi: Any, topics: Any, r: Any) -> Any:
 
     Parameters
     ----------
-    psi : array of shape (n_rows, n_topics)
+    psi : array of shape (n_samples, n_topics)
         Of numpy or of any library of the array API standard; the latter takes the logarithms of
         one topic after the other.
     topics : array of shape (n_labels, n_topics)
@@ -98,10 +98,10 @@ def surprise_rates(psi: Any, topics: Any, r: Any) -> Any:
     topics = topics.astype(np.float64, copy=False)
     first = growth @ topics.T
     out = np.zeros_like(first)
-    power, share = growth * r, topics
+    power, fraction = growth * r, topics
     for order, sign in ((1, 1), (2, -1), (3, 1)):
-        out += (sign / order) * (power @ share.T)
-        power, share = power * growth, share * topics
+        out += (sign / order) * (power @ fraction.T)
+        power, fraction = power * growth, fraction * topics
     if np.all(r == r[0]):
         _replace_large(growth, topics, float(r[0]), first, out)
     else:
@@ -120,9 +120,9 @@ def _rates_by_topic(xp: ModuleType, psi: Any, topics: Any, r: Any) -> Any:
 @njit(cache=True, parallel=True, fastmath={"reassoc", "contract"})
 def _replace_large(growth, topics, r, first, out):
     """The exact sum where the series is not enough: one logarithm for several factors."""
-    n_rows, n_topics = growth.shape
+    n_samples, n_topics = growth.shape
     whole = n_topics - n_topics % _FACTORS_PER_LOGARITHM
-    for n in prange(n_rows):
+    for n in prange(n_samples):
         for label in range(topics.shape[0]):
             if first[n, label] < _SMALL_RATE:
                 continue
@@ -147,8 +147,8 @@ def _replace_large(growth, topics, r, first, out):
 
 @njit(cache=True, parallel=True)
 def _replace_large_general(growth, topics, r, first, out):
-    n_rows, n_topics = growth.shape
-    for n in prange(n_rows):
+    n_samples, n_topics = growth.shape
+    for n in prange(n_samples):
         for label in range(topics.shape[0]):
             if first[n, label] < _SMALL_RATE:
                 continue

@@ -1,4 +1,4 @@
-"""Many ridge regressions that share their features: one weighted problem per row.
+"""Many ridge regressions on the same features: one weighted problem per row.
 
 Row i solves A_i z_i = b_i with A_i = sum_j w_ij f_j f_j' + diag(ridge_i). All the A_i together
 are one matrix product: the weights (n x m) times the lower triangles of f_j f_j', packed row by
@@ -31,10 +31,10 @@ from labelgap.kernels.array_namespace import (
     reads_in_place,
     solve_factored,
 )
+from labelgap.memory import working_bytes
 
 __all__ = ["Solution", "packed_outer", "solve_grams", "unpack", "weighted_grams", "weighted_ridge"]
 
-_MEMORY, _DEVICE_MEMORY = 2**28, 2**32
 # a factor is padded to whole vectors, and worked on in tiles of this many rows and columns
 _TILE, _VECTOR = 4, 8
 _WORTH_THREADS = 2**14
@@ -58,7 +58,7 @@ class Solution(NamedTuple):
 
 
 def packed_outer(F: Any) -> Any:
-    """The lower triangles of f_j f_j', row by row: (m, k) to (m, k(k+1)/2).
+    """Return the lower triangles of f_j f_j', row by row: (m, k) to (m, k(k+1)/2).
 
     The entry (a, b), b <= a, is in column a(a+1)/2 + b.
     """
@@ -67,7 +67,7 @@ def packed_outer(F: Any) -> Any:
 
 
 def unpack(packed: Any, k: int) -> Any:
-    """Packed triangles (n, k(k+1)/2) as symmetric matrices (n, k, k)."""
+    """Return packed triangles (n, k(k+1)/2) as symmetric matrices (n, k, k)."""
     xp = array_namespace(packed)
     check_shape("packed", packed, (packed.shape[0], _width(k)))
     row, column = np.indices((k, k))
@@ -77,7 +77,7 @@ def unpack(packed: Any, k: int) -> Any:
 
 
 def weighted_grams(weights: Any, F: Any, *, memory: int | None = None) -> Any:
-    """Packed weighted Gram matrices sum_j w_ij f_j f_j', one per row of the weights.
+    """Return packed weighted Gram matrices sum_j w_ij f_j f_j', one per row of the weights.
 
     The matrices of a sum over blocks of j are the sums of the blocks' matrices, so that this is
     an additive statistic.
@@ -87,9 +87,9 @@ def weighted_grams(weights: Any, F: Any, *, memory: int | None = None) -> Any:
     weights : array or sparse matrix of shape (n, m)
         Not negative. Sparse weights are never made dense, and transposed views are not copied.
     F : array of shape (m, k)
-    memory : int, optional
+    memory : int, default=None
         Bytes for what is needed beside the result; at least one packed column is used. By default
-        2**28, and 2**32 on devices, which want few and large products.
+        a fraction of :mod:`labelgap.memory`, more on devices.
 
     Returns
     -------
@@ -120,7 +120,7 @@ def solve_grams(
         From :func:`weighted_grams`.
     right_side, ridge, covariance, noise
         As in :func:`weighted_ridge`.
-    memory : int, optional
+    memory : int, default=None
         Bytes for what is needed beside the result, for arrays of other libraries than numpy.
 
     Raises LinAlgError where a matrix is not positive definite, with the index of its row.
@@ -136,7 +136,7 @@ def solve_grams(
         system.solve(slice(0, n), packed)
     else:
         row_bytes = _COPIES * item_size(xp, packed) * max(1, k * k)
-        for rows in _slices(n, (_DEVICE_MEMORY if memory is None else memory) // row_bytes):
+        for rows in _slices(n, (working_bytes(4) if memory is None else memory) // row_bytes):
             system.solve(rows, packed[rows, :])
     return system.solution
 
@@ -163,9 +163,9 @@ def weighted_ridge(
         As in :func:`weighted_grams`; at least one row of the product is made at a time.
     right_side : array of shape (n, k)
     ridge : float or array of shape (k,) or (n, k)
-    covariance : False, "diagonal" or "full"
+    covariance : False, "diagonal" or "full", default=False
         Whether the inverses, or their diagonals, come with the solutions.
-    noise : array of shape (n, k), optional
+    noise : array of shape (n, k), default=None
         Standard normal draws e; then z_i = A_i^-1 b_i + L_i'^-1 e_i, from N(A_i^-1 b_i, A_i^-1).
 
     Raises numpy.linalg.LinAlgError where a matrix is not positive definite, with its row's index.
@@ -250,16 +250,16 @@ def _gram_chunks(xp, weights, F, memory, out) -> Iterator[tuple[slice, Any]]:
     """Packed Gram matrices of blocks of rows: in ``out``, or in a buffer used again and again."""
     (n, m), width, size = weights.shape, _width(F.shape[1]), item_size(xp, F)
     if memory is None:
-        memory = _MEMORY if xp is np else _DEVICE_MEMORY
+        memory = working_bytes(1 / 4 if xp is np else 4)
     is_sparse = sparse.issparse(weights)
     copied = 0 if is_sparse or reads_in_place(xp, weights, F.dtype) else m
     solving = 0 if out is not None else width if xp is np else _COPIES * F.shape[1] ** 2
     # the product of two gathered copies of F needs all three of them
     column = 0 if is_sparse else size * m * (1 if xp is np else 3)
-    n_rows, n_columns = _block_shape(n, width, size * (solving + copied), column, memory)
+    n_samples, n_columns = _block_shape(n, width, size * (solving + copied), column, memory)
     outer = _outer_block(xp, F, 0, width) if column and n_columns == width else None
-    buffer = empty(xp, (n_rows if out is None else 0, width), F)
-    for rows in _slices(n, n_rows):
+    buffer = empty(xp, (n_samples if out is None else 0, width), F)
+    for rows in _slices(n, n_samples):
         grams = buffer[: rows.stop - rows.start, :] if out is None else out[rows, :]
         if is_sparse:
             _sparse_grams(weights.indptr, weights.indices, weights.data, F, rows.start, grams)
@@ -295,8 +295,8 @@ def _block_shape(n, width, row_bytes, column_bytes, memory) -> tuple[int, int]:
     else:
         left = memory // 2 if row_bytes else 0
         n_columns = min(width, max(1, (memory - left) // column_bytes))
-    n_rows = left // row_bytes if row_bytes else n
-    return max(1, min(n, n_rows)), max(1, n_columns)
+    n_samples = left // row_bytes if row_bytes else n
+    return max(1, min(n, n_samples)), max(1, n_columns)
 
 
 def _outer_block(xp, F, first: int, stop: int) -> Any:

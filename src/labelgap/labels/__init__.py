@@ -1,7 +1,6 @@
 """Labels with gaps: what an entry of a label matrix may say, once for the whole library."""
 
-from labelgap.labels._accept import as_labels
-from labelgap.labels._container import Labels
-from labelgap.labels._states import LabelWarning, State
+from labelgap.labels._labels import Labels, as_labels, observed_prevalence
+from labelgap.labels.states import LabelWarning, State, ZerosName
 
-__all__ = ["LabelWarning", "Labels", "State", "as_labels"]
+__all__ = ["LabelWarning", "Labels", "State", "ZerosName", "as_labels", "observed_prevalence"]

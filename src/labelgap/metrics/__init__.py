@@ -2,7 +2,7 @@
 
 Every metric takes the truth first (`labelgap.Labels`, or anything `labelgap.as_labels` accepts) and
 complete predictions second. An entry whose truth is unknown has no rank, forms no pair and is in no
-denominator: hiding an entry gives the same value as deleting it. Ambiguous zeros count as 0.
+denominator: hiding an entry gives the same value as deleting it. Unlabeled zeros count as 0.
 
 The same words mean the same thing everywhere:
 
@@ -24,26 +24,30 @@ A metric that is undefined altogether is NaN, with scikit-learn's ``UndefinedMet
 `CONVENTIONS` lists which of these variants scikit-learn and published code use.
 """
 
-from labelgap.metrics._at_k import (
+from labelgap.metrics._decision_metrics import f1, hamming_loss, jaccard, subset_accuracy
+from labelgap.metrics._metric_evaluation import (
+    DEFAULT_METRICS,
+    MultiScorer,
+    Scorer,
+    evaluate,
+    get_multi_scorer,
+    get_scorer,
+    scorer_names,
+)
+from labelgap.metrics._metric_registry import CONVENTIONS, METRICS, Metric, convention, get_metric
+from labelgap.metrics._probability_metrics import brier, calibration_error, log_loss
+from labelgap.metrics._ranking_metrics import (
+    auc,
+    average_precision,
+    coverage,
+    one_error,
+    ranking_loss,
+)
+from labelgap.metrics._top_k_metrics import (
     ndcg_at_k,
     precision_at_k,
     propensities,
     propensity_scored_precision_at_k,
-)
-from labelgap.metrics._auc import auc
-from labelgap.metrics._calibration import calibration_error
-from labelgap.metrics._conventions import CONVENTIONS, convention
-from labelgap.metrics._decisions import f1, hamming_loss, jaccard, subset_accuracy
-from labelgap.metrics._evaluate import DEFAULT_METRICS, evaluate
-from labelgap.metrics._instance import average_precision, coverage, one_error, ranking_loss
-from labelgap.metrics._probabilistic import brier, log_loss
-from labelgap.metrics._registry import METRICS, Metric, get_metric
-from labelgap.metrics._scorers import (
-    MultiScorer,
-    Scorer,
-    get_multi_scorer,
-    get_scorer,
-    scorer_names,
 )
 
 __all__ = [

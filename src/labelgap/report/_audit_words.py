@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from pathlib import PurePath
 
-from labelgap.audit import Audit, rounded
-from labelgap.report._audit_charts import learned_from
+import numpy as np
+
+from labelgap.auditing import Audit, Estimate, LearningPoint, damped_log_lift, rounded
 
 
 def title(audit: Audit) -> str:
@@ -17,9 +18,8 @@ def title(audit: Audit) -> str:
 
 
 def headline(audit: Audit) -> str:
-    """The first sentence of the summary, or that there is nothing to say."""
-    sentences = audit.summary.sentences
-    return sentences[0] if sentences else "Nothing could be said about missing labels."
+    """The first sentence of the summary."""
+    return audit.summary.sentences[0]
 
 
 def facts(audit: Audit) -> list[tuple[str, str]]:
@@ -33,39 +33,46 @@ def facts(audit: Audit) -> list[tuple[str, str]]:
         )
     ]
     if summary.n_unknown:
-        share = summary.n_unknown / max(1, summary.n_items * summary.n_labels)
-        found.append((f"{share:.1%}", f"of all entries are unknown ({summary.n_unknown:,})"))
-    if summary.expected_missing is not None:
-        missing = summary.expected_missing
-        found.append(
-            (
-                rounded(missing.value),
-                f"labels probably missing (95% interval {rounded(missing.low)} to "
-                f"{rounded(missing.high)})",
-            )
-        )
-    if summary.recorded is not None:
-        rate = summary.recorded
-        found.append(
-            (
-                f"{rate.value:.0%}",
-                f"of the relevant labels are recorded ({rate.low:.0%} to {rate.high:.0%})",
-            )
-        )
+        fraction = summary.n_unknown / max(1, summary.n_items * summary.n_labels)
+        found.append((f"{fraction:.1%}", f"of all entries are unknown ({summary.n_unknown:,})"))
+    missing, rate = audit.missing, summary.label_frequency
+    interval = f"{rounded(missing.low)} to {rounded(missing.high)}"
+    found.append((rounded(missing.value), f"labels probably missing (95% interval {interval})"))
+    if rate is not None:
+        interval = f"{rate.low:.0%} to {rate.high:.0%}"
+        found.append((f"{rate.value:.0%}", f"of the relevant labels are recorded ({interval})"))
     n_rare = sum(label.too_rare for label in audit.labels)
     if n_rare:
         found.append((f"{n_rare:,}", f"label{'s' if n_rare > 1 else ''} too rare to learn"))
     return found
 
 
+def basis(audit: Audit) -> str:
+    """What the estimate of missing labels rests on."""
+    data, _, assumption = audit.missing.basis.partition("; ")
+    text = f"The number of missing labels is estimated from {data}, assuming that {assumption}."
+    if audit.missing.identified:
+        return text
+    return f"{text} These labels are too hard to predict to determine it: it may be far off."
+
+
 def items(audit: Audit) -> str:
     """What the histogram of items shows."""
     n_items, without = audit.summary.n_items, audit.items.n_without_labels
     shown = sum(audit.items.counts)
-    text = f"{shown:,} items by the estimated share of their relevant labels that is recorded."
+    text = f"{shown:,} items by the estimated fraction of their relevant labels that is recorded."
     if without:
         text += f" {without:,} of {n_items:,} items carry no label at all."
     return text
+
+
+def item_words(audit: Audit) -> list[str]:
+    """Each bar of the histogram of items."""
+    edges = audit.items.edges
+    return [
+        f"{low:.0%} to {high:.0%} recorded: {n:,} items"
+        for low, high, n in zip(edges[:-1], edges[1:], audit.items.counts, strict=True)
+    ]
 
 
 def learning(audit: Audit) -> str:
@@ -76,7 +83,7 @@ def learning(audit: Audit) -> str:
     before, after = points[-2], points[-1]
     gain = after.average_precision.value - before.average_precision.value
     grown = after.n_items / max(1, before.n_items)
-    step = f"From {learned_from(before)} to {learned_from(after)}"
+    step = f"From {_learned_from(before)} to {_learned_from(after)}"
     if before.average_precision.high < after.average_precision.low:
         return f"{step}, average precision rose by {gain:.3f}: more items would still help."
     if gain > 0:
@@ -85,6 +92,66 @@ def learning(audit: Audit) -> str:
             "uncertainty of this data set."
         )
     return f"{step}, nothing was gained: better features or labels would help more than items."
+
+
+def learning_words(audit: Audit) -> list[str]:
+    """Each point of the learning curve."""
+    return [
+        f"{_learned_from(point)}: {_with_interval(point.average_precision)}"
+        for point in audit.learning_curve
+    ]
+
+
+def _learned_from(point: LearningPoint) -> str:
+    return f"{point.n_labels:,} labels of {point.n_items:,} items"
+
+
+def calibration_words(audit: Audit) -> list[str]:
+    """Each bin of the calibration."""
+    return [
+        f"predicted {one.predicted:.2f}, recorded {_with_interval(one.observed)}, {one.n:,} entries"
+        for one in audit.calibration
+    ]
+
+
+def _with_interval(estimate: Estimate) -> str:
+    return f"{estimate.value:.3f} ({estimate.low:.3f} to {estimate.high:.3f})"
+
+
+def strongest_pairs(audit: Audit, most: int = 10) -> list[tuple[str, str, int, float]]:
+    """The pairs farthest from independence, with the items that carry both, and the lift."""
+    pairs = audit.pairs.map
+    if not pairs.labels:
+        return []
+    strength = np.abs(damped_log_lift(np.array(pairs.counts), audit.summary.n_items))
+    first, second = np.triu_indices(len(pairs.labels), 1)
+    order = np.argsort(-strength[first, second], kind="stable")[:most]
+    return [
+        (pairs.labels[i], pairs.labels[j], pairs.counts[i][j], pairs.lift[i][j])
+        for i, j in zip(first[order].tolist(), second[order].tolist(), strict=True)
+    ]
+
+
+def map_summary(audit: Audit) -> str:
+    """The co-occurrence map in a sentence."""
+    pairs = [
+        f"{first} and {second}: {n:,} items, {lift:.1f} times as many as if independent"
+        for first, second, n, lift in strongest_pairs(audit, 5)
+    ]
+    return f"{len(audit.pairs.map.labels)} labels. Farthest from independence: {'; '.join(pairs)}."
+
+
+def map_words(audit: Audit) -> list[str]:
+    """Each cell of the co-occurrence map, row by row."""
+    pairs = audit.pairs.map
+    return [
+        f"{first}: {pairs.counts[i][i]:,} items"
+        if i == j
+        else f"{first} and {second}: {pairs.counts[i][j]:,} items, "
+        f"{pairs.lift[i][j]:.2f} times as many as if independent"
+        for i, first in enumerate(pairs.labels)
+        for j, second in enumerate(pairs.labels)
+    ]
 
 
 def p_value(p: float) -> str:

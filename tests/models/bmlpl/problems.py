@@ -22,10 +22,10 @@ class Problem(NamedTuple):
 
 
 @cache
-def topic_problem(n_features: int = 6, n_rows: int = 1500) -> Problem:
+def topic_problem(n_features: int = 6, n_samples: int = 1500) -> Problem:
     """Draws of a clear topic model, with the 20 most frequent labels."""
     drawn = make_topics(
-        n_rows,
+        n_samples,
         n_features,
         30,
         n_topics=4,

@@ -8,15 +8,14 @@ from scipy import sparse, stats
 
 from labelgap.fitting import FitDivergedError, LocalRows, run_gibbs
 from labelgap.generators import make_topics
-from labelgap.kernels.counts import prepare_positives
+from labelgap.kernels.latent_counts import prepare_positives
 from labelgap.kernels.products import prepare_features
-from labelgap.models.bmlpl._gibbs import SampledTopicModel
-from labelgap.models.bmlpl._mask import Mask
-from labelgap.models.bmlpl._model import Block, Params
-from labelgap.models.bmlpl._posterior import (
+from labelgap.models.bmlpl._bmlpl_em import BMLPLBlock, BMLPLParams, Mask
+from labelgap.models.bmlpl._bmlpl_gibbs import (
+    SampledTopicModel,
     align_topics,
     diagnose_predictions,
-    draw_chains,
+    draw_topic_chains,
     predictive_intervals,
     predictive_probabilities,
     topic_intervals,
@@ -33,14 +32,14 @@ def make_rows(X, labels, n_blocks=1, unknown=None):
         if unknown is not None:
             mask = Mask(prepare_features(sparse.csr_array(unknown[part].astype(float))), True)
         positives = prepare_positives(sparse.csr_array(labels[part]))
-        blocks.append(Block(index, prepare_features(X[part]), positives, mask))
+        blocks.append(BMLPLBlock(index, prepare_features(X[part]), positives, mask))
     return blocks
 
 
 def random_start(rng, n_labels, n_features, n_topics, r=1.0, tau=1.0):
     topics = rng.dirichlet(np.ones(n_labels), size=n_topics).T
     weights = 0.1 * rng.normal(size=(n_features + 1, n_topics))
-    return Params(topics, weights, np.full(n_topics, r), np.full(n_features + 1, tau), None)
+    return BMLPLParams(topics, weights, np.full(n_topics, r), np.full(n_features + 1, tau), None)
 
 
 @pytest.fixture
@@ -57,7 +56,7 @@ def run(model, rows, start, n_sweeps=4, seed=3):
         model,
         rows,
         start,
-        n_samples=n_sweeps,
+        n_draws=n_sweeps,
         seed=seed,
         collect=lambda sweep, params, stats: kept.append((params, stats.log_posterior)),
     )
@@ -127,8 +126,8 @@ def log_label_probability(X, labels, observed, topics, weights, r):
         for size in range(ones.size + 1):
             for chosen in itertools.combinations(ones, size):
                 silent = [*zeros, *chosen]
-                share = topics[:, silent].sum(axis=1)
-                probability += (-1) ** size * np.prod((1 + share * growth) ** -r, axis=1)
+                fraction = topics[:, silent].sum(axis=1)
+                probability += (-1) ** size * np.prod((1 + fraction * growth) ** -r, axis=1)
         total += np.log(np.maximum(probability, 1e-300))
     return total
 
@@ -156,8 +155,8 @@ def test_predictions_agree_with_the_exact_posterior(masked):
     unknown = ~observed if masked else None
     rows = LocalRows(make_rows(X, labels & observed, n_blocks=2, unknown=unknown))
     model = SampledTopicModel(eta=0.8, solver="exact")
-    start = Params(topics[0], weights[0], r, tau, None)
-    samples = draw_chains(model, rows, [start], n_burn_in=100, n_draws=3000, seed=0)
+    start = BMLPLParams(topics[0], weights[0], r, tau, None)
+    samples = draw_topic_chains(model, rows, [start], n_burn_in=100, n_draws=3000, seed=0)
     found = predictive_probabilities(samples, prepare_features(new))
     ess = diagnose_predictions(samples, prepare_features(new)).ess_bulk
     assert 1 / np.square(importance).sum() > 1000
@@ -205,18 +204,16 @@ def test_regression_draws_have_the_gaussian_conditional(small):
     np.testing.assert_allclose(whitened, np.eye(len(mean)), atol=0.12)
 
 
-def test_topics_are_dirichlet_with_the_left_out_labels_in_the_rest():
+def test_topics_are_dirichlet():
     counts = np.array([[5.0, 0.0], [1.0, 2.0]])
     rng = np.random.default_rng(0)
-    model = SampledTopicModel(eta=0.3, n_empty=3)
+    model = SampledTopicModel(eta=0.3)
     draws = np.array([model._draw_topics(counts, rng) for _ in range(20_000)])
-    alpha, rest = 0.3 + counts, 0.9
-    total = alpha.sum(axis=0) + rest
+    alpha = 0.3 + counts
+    total = alpha.sum(axis=0)
     for (label, k), a in np.ndenumerate(alpha):
         draw = draws[:, label, k]
         assert stats.kstest(draw, "beta", args=(a, total[k] - a)).pvalue > 1e-5
-    left_over = 1 - draws.sum(axis=1)[:, 1]
-    assert stats.kstest(left_over, "beta", args=(rest, total[1] - rest)).pvalue > 1e-5
 
 
 def test_topics_stay_on_the_simplex_at_tiny_concentration():
@@ -246,7 +243,7 @@ class BackwardRows(LocalRows):
         parts = {}
         for index in reversed(range(len(self.blocks))):
             local, parts[index] = step(self.blocks[index], self.store.get(index), argument)
-            self.store.put(index, local)
+            self.store[index] = local
         return self._add(parts)
 
     def total(self, function, argument):
@@ -293,7 +290,7 @@ def test_a_chain_goes_on_where_it_was_left(small):
         model,
         rows,
         half[-1][0],
-        n_samples=3,
+        n_draws=3,
         seed=3,
         collect=lambda sweep, params, stats: rest.append(params),
         first_sample=2,
@@ -338,8 +335,6 @@ def test_errors_say_what_to_do(small):
     rows = LocalRows(make_rows(X, labels & ~unknown, unknown=unknown))
     with pytest.raises(FitDivergedError, match="scale the features"):
         run(SampledTopicModel(), rows, wild)
-    with pytest.raises(ValueError, match="n_empty=2"):
-        run(SampledTopicModel(n_empty=2), rows, start)
     with pytest.raises(FitDivergedError, match="max_cg"):
         run(SampledTopicModel(max_cg=1), LocalRows(make_rows(X, labels)), start)
 
@@ -351,9 +346,9 @@ def test_thinning_keeps_every_other_draw_of_the_same_chain(small):
     X, labels, start = small
     rows = LocalRows(make_rows(X, labels, n_blocks=2))
     model = SampledTopicModel()
-    every = draw_chains(model, rows, [start], n_burn_in=0, n_draws=9, seed=1)
-    thinned = draw_chains(model, rows, [start], n_burn_in=3, n_draws=3, thin=2, seed=1)
-    np.testing.assert_array_equal(thinned.weights[0], every.weights[0, 4::2])
+    every = draw_topic_chains(model, rows, [start], n_burn_in=0, n_draws=9, seed=1)
+    thinned = draw_topic_chains(model, rows, [start], n_burn_in=3, n_draws=3, thin=2, seed=1)
+    np.testing.assert_array_equal(thinned.draws.weights[0], every.draws.weights[0, 4::2])
     np.testing.assert_array_equal(thinned.log_posterior, every.log_posterior)
     assert thinned.n_chains == 1
     assert len(thinned) == thinned.n_draws == 3
@@ -362,7 +357,7 @@ def test_thinning_keeps_every_other_draw_of_the_same_chain(small):
 def test_chains_differ_and_report_progress(small):
     X, labels, start = small
     told = []
-    samples = draw_chains(
+    samples = draw_topic_chains(
         SampledTopicModel(),
         LocalRows(make_rows(X, labels)),
         [start, start],
@@ -372,8 +367,8 @@ def test_chains_differ_and_report_progress(small):
         dtype=np.float32,
         callback=told.append,
     )
-    assert samples.weights.dtype == np.float32
-    assert (samples.weights[0, 0] != samples.weights[1, 0]).any()
+    assert samples.draws.weights.dtype == np.float32
+    assert (samples.draws.weights[0, 0] != samples.draws.weights[1, 0]).any()
     assert [progress.iteration for progress in told] == list(range(10))
     assert samples.diagnose_log_posterior().r_hat > 0.5
 
@@ -391,13 +386,13 @@ def test_chain_lengths_are_checked(small, changes, message):
     X, labels, start = small
     arguments = {"starts": [start], "n_burn_in": 0, "n_draws": 1, "seed": 0} | changes
     with pytest.raises(ValueError, match=message):
-        draw_chains(SampledTopicModel(), LocalRows(make_rows(X, labels)), **arguments)
+        draw_topic_chains(SampledTopicModel(), LocalRows(make_rows(X, labels)), **arguments)
 
 
 def test_predictions_are_averages_and_intervals_quantiles(small):
     X, labels, start = small
     rows = LocalRows(make_rows(X, labels))
-    samples = draw_chains(
+    samples = draw_topic_chains(
         SampledTopicModel(learn_r=True), rows, [start, start], n_burn_in=2, n_draws=10, seed=0
     )
     draws = []
@@ -419,15 +414,17 @@ def test_predictions_are_averages_and_intervals_quantiles(small):
 def test_aligning_topics_undoes_permutations(small):
     X, labels, start = small
     rows = LocalRows(make_rows(X, labels))
-    samples = draw_chains(
+    samples = draw_topic_chains(
         SampledTopicModel(learn_r=True), rows, [start], n_burn_in=0, n_draws=5, seed=0
     )
     order = [2, 0, 1]
-    shuffled = align_topics(samples, reference=samples.topics[0, -1][:, order])
-    again = align_topics(shuffled, reference=samples.topics[0, -1])
-    np.testing.assert_array_equal(again.topics[0, -1], samples.topics[0, -1])
-    np.testing.assert_array_equal(shuffled.weights[0, -1], samples.weights[0, -1][:, order])
-    np.testing.assert_array_equal(shuffled.r[0, -1], samples.r[0, -1][order])
+    shuffled = align_topics(samples, reference=samples.draws.topics[0, -1][:, order])
+    again = align_topics(shuffled, reference=samples.draws.topics[0, -1])
+    np.testing.assert_array_equal(again.draws.topics[0, -1], samples.draws.topics[0, -1])
+    np.testing.assert_array_equal(
+        shuffled.draws.weights[0, -1], samples.draws.weights[0, -1][:, order]
+    )
+    np.testing.assert_array_equal(shuffled.draws.r[0, -1], samples.draws.r[0, -1][order])
     features = prepare_features(X)
     np.testing.assert_allclose(
         predictive_probabilities(shuffled, features), predictive_probabilities(samples, features)
@@ -447,10 +444,10 @@ def test_parameters_are_recovered_from_the_models_own_samples():
     starts = [s._replace(tau=np.array([3.0, 3.0, 3.0, 0.1])) for s in starts]
     rows = LocalRows(make_rows(problem.X, labels, n_blocks=2))
     model = SampledTopicModel(eta=0.3, solver="exact")
-    samples = draw_chains(model, rows, starts, n_burn_in=500, n_draws=500, thin=2, seed=0)
+    samples = draw_topic_chains(model, rows, starts, n_burn_in=500, n_draws=500, thin=2, seed=0)
     truth = problem.parameters
     aligned = align_topics(samples, reference=truth["V"])
-    assert np.abs(aligned.topics.mean(axis=(0, 1)) - truth["V"]).max() < 0.05
+    assert np.abs(aligned.draws.topics.mean(axis=(0, 1)) - truth["V"]).max() < 0.05
     interval = topic_intervals(aligned, level=0.9)
     covered = (interval.lower <= truth["V"]) & (truth["V"] <= interval.upper)
     assert covered.mean() > 0.75

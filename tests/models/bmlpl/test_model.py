@@ -8,9 +8,8 @@ from scipy import optimize, special, stats
 
 from labelgap import Labels
 from labelgap.fitting import LocalRows, Monitor, row_slices, run_em, run_online
-from labelgap.models.bmlpl._model import Local, Params, TopicModel
-from labelgap.models.bmlpl._prepare import block_maker
-from labelgap.models.bmlpl._simplex import constrained_topics
+from labelgap.models.bmlpl._bmlpl_data import block_maker
+from labelgap.models.bmlpl._bmlpl_em import BMLPLLocal, BMLPLParams, TopicModel, constrained_topics
 
 
 def tiny_problem(seed=0, n=12, d=3, n_labels=5, n_topics=2, unknown=0.0):
@@ -23,7 +22,9 @@ def tiny_problem(seed=0, n=12, d=3, n_labels=5, n_topics=2, unknown=0.0):
     labels = Labels.from_dense(np.where(gaps, np.nan, Y))
     topics = rng.dirichlet(np.ones(n_labels), n_topics).T.copy()
     weights = 0.3 * rng.normal(size=(d + 1, n_topics))
-    params = Params(topics, weights, np.array([0.7, 1.6]), np.array([2.0, 1.0, 3.0, 0.01]), None)
+    params = BMLPLParams(
+        topics, weights, np.array([0.7, 1.6]), np.array([2.0, 1.0, 3.0, 0.01]), None
+    )
     return X, labels, params
 
 
@@ -68,7 +69,7 @@ def test_objective_is_the_log_posterior_up_to_one_constant(unknown, eta):
         observed = ~np.isnan(labels.to_dense())
         exposure = observed @ moved.topics
         u = (moved.r + counts) / (np.exp(-psi) + exposure)
-        _, statistics = model.step(block, Local(counts, counts), moved)
+        _, statistics = model.step(block, BMLPLLocal(counts, counts), moved)
         oracle = log_posterior(X, labels, moved.topics, moved.weights, u, moved, eta)
         differences.append(model.objective(statistics, moved) - oracle)
     assert np.ptp(differences) < 1e-8
@@ -126,7 +127,7 @@ def test_variational_bound_is_below_the_exact_marginal():
     X = rng.normal(size=(1, 1))
     labels = Labels.from_dense(np.array([[1.0, 0.0, 1.0]]))
     topics = np.array([[0.5], [0.2], [0.3]])
-    params = Params(topics, np.array([[0.4], [0.1]]), np.array([0.8]), np.zeros(2), None)
+    params = BMLPLParams(topics, np.array([[0.4], [0.1]]), np.array([0.8]), np.zeros(2), None)
     model = TopicModel(weights="mean")
     rows = rows_of(X, labels)
     for _ in range(50):
@@ -210,8 +211,8 @@ def test_constrained_topics_maximise_their_part_of_the_objective(seed):
     for _ in range(200):
         other = rng.dirichlet(np.ones(6), 2).T * (counts > 0)
         other /= other.sum(axis=0)
-        for share in (1e-3, 0.1):
-            assert value((1 - share) * topics + share * other) <= best + 1e-9
+        for fraction in (1e-3, 0.1):
+            assert value((1 - fraction) * topics + fraction * other) <= best + 1e-9
 
 
 def test_constrained_topics_with_equal_exposure_are_a_normalisation():
@@ -255,7 +256,7 @@ def test_exposure_too_small_for_single_precision_is_none():
     topics = params.topics.copy()
     topics[1:, 0] *= 1e-38
     start = params._replace(topics=topics / topics.sum(axis=0))
-    single = Params(*(None if f is None else f.astype(np.float32) for f in start))
+    single = BMLPLParams(*(None if f is None else f.astype(np.float32) for f in start))
     model = TopicModel()
     expected, trace = run_em(model, rows_of(X, labels), start, Monitor(20, 0))
     result, _ = run_em(model, rows_of(X.astype(np.float32), labels), single, Monitor(20, 0))

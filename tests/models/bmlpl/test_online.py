@@ -7,10 +7,10 @@ import pytest
 from sklearn.datasets import load_digits
 from sklearn.preprocessing import StandardScaler
 
+from labelgap.baselines import LabelPrior
 from labelgap.fitting import EM, FitDivergedError, OnlineEM
 from labelgap.models.bmlpl import BMLPL
-from labelgap.models.bmlpl._simplex import with_unseen_labels
-from labelgap.yardsticks import LabelPrior
+from labelgap.models.bmlpl._bmlpl_em import with_unseen_labels
 from models.bmlpl.problems import held_out, instance_auc, training
 
 

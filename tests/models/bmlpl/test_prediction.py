@@ -14,7 +14,6 @@ from labelgap import Labels, metrics
 from labelgap.fitting import EM, Gibbs
 from labelgap.generators import make_topics
 from labelgap.models.bmlpl import BMLPL, topic_coherence
-from labelgap.models.bmlpl import _predict as prediction
 from models.bmlpl.problems import held_out, training
 
 
@@ -77,8 +76,8 @@ def test_k_must_be_a_number_of_labels(fitted, k):
 def test_blocks_of_rows_do_not_change_predictions(fitted, monkeypatch):
     X = held_out()[0]
     whole, best = fitted.predict_proba(X), fitted.predict_topk(X, 2)[0]
-    monkeypatch.setattr(prediction, "_BLOCK_CELLS", 100)
-    assert len(prediction.row_blocks(fitted.params_, len(X))) > 50
+    monkeypatch.setattr("labelgap.memory.working_bytes", lambda fraction: 8 * 100)
+    assert len(fitted._blocks(X)) > 50
     np.testing.assert_allclose(fitted.predict_proba(X), whole, rtol=1e-12)
     np.testing.assert_array_equal(fitted.predict_topk(X, 2)[0], best)
 
@@ -115,11 +114,11 @@ def test_topic_weights_as_a_frame():
     assert frame.columns.tolist() == ["bmlpl0", "bmlpl1"]
 
 
-def test_topics_list_their_strongest_labels_by_falling_share(fitted):
+def test_topics_list_their_strongest_labels_by_falling_fraction(fitted):
     described = fitted.topics_
-    shares = [topic.share for topic in described]
-    assert shares == sorted(shares, reverse=True)
-    assert sum(shares) == pytest.approx(1)
+    fractions = [topic.fraction for topic in described]
+    assert fractions == sorted(fractions, reverse=True)
+    assert sum(fractions) == pytest.approx(1)
     assert sorted(topic.number for topic in described) == [0, 1, 2, 3]
     for topic in described:
         column = fitted.params_.topics[:, topic.number]
@@ -261,7 +260,7 @@ def test_prediction_never_holds_rows_x_labels_x_topics(wide):
 
 
 def test_memory_of_the_best_labels_does_not_grow_with_the_rows(wide, monkeypatch):
-    monkeypatch.setattr(prediction, "_BLOCK_CELLS", 2**18)
+    monkeypatch.setattr("labelgap.memory.working_bytes", lambda fraction: 8 * 2**18)
     X = np.random.default_rng(0).normal(size=(4000, 5))
     wide.predict_topk(X[:2], 5)
     few, many = (peak_bytes(lambda n=n: wide.predict_topk(X[:n], 5)) for n in (500, 4000))
@@ -276,17 +275,17 @@ def test_held_out_calibration_lowers_the_log_loss_of_new_rows():
     )
     train, test = slice(0, 600), slice(600, 900)
     losses, rankings = {}, {}
-    for calibration in ("shift", "held out"):
+    for calibration in ("shift", "holdout"):
         model = BMLPL(tau=20.0, calibration=calibration, inference=EM(30, 0.0), random_state=0)
         model.fit(data.X[train], data.labels[train])
         probabilities = model.predict_proba(data.X[test]).clip(1e-9, 1 - 1e-9)
         losses[calibration] = metrics.log_loss(data.labels[test], probabilities)
         rankings[calibration] = metrics.auc(data.labels[test], probabilities, average="instance")
     assert model.calibration_.slope > 1
-    assert losses["held out"] < losses["shift"]
-    assert rankings["held out"] == pytest.approx(rankings["shift"], abs=0.01)
+    assert losses["holdout"] < losses["shift"]
+    assert rankings["holdout"] == pytest.approx(rankings["shift"], abs=0.01)
 
 
 def test_held_out_calibration_needs_batch_em():
-    with pytest.raises(ValueError, match="calibration='held out'"):
-        BMLPL(calibration="held out", inference="online").fit(np.eye(4), np.eye(4))
+    with pytest.raises(ValueError, match="calibration='holdout'"):
+        BMLPL(calibration="holdout", inference="online").fit(np.eye(4), np.eye(4))

@@ -10,12 +10,9 @@ import numpy as np
 from labelgap import GMFS, Labels
 from labelgap.fitting import EM, LocalRows, Monitor, run_em
 from labelgap.generators import make_positive_only
-from labelgap.models.gmfs._design import Design
-from labelgap.models.gmfs._looks import LookModel, PlainRates
-from labelgap.models.gmfs._model import ExactSolver, SelectionModel
-from labelgap.models.gmfs._prepare import block_maker
-from labelgap.models.gmfs._priors import SpikeSlab
-from labelgap.models.gmfs._rows import Params, RowSteps, feature_gram
+from labelgap.models.gmfs._gmfs_em import ExactSolver, GMFSParams, SelectionModel, feature_gram
+from labelgap.models.gmfs._gmfs_features import Design, block_maker
+from labelgap.models.gmfs._gmfs_priors import PlainPropensities, PropensityModel, SpikeSlab
 
 SETTINGS = {"lambda_v": 1.3, "lambda_b": 0.8}
 SPIKE_SLAB = {"spike": 0.02, "slab": 0.7}
@@ -26,24 +23,24 @@ class Tiny(NamedTuple):
 
     X: np.ndarray
     labels: Labels
-    params: Params
+    params: GMFSParams
 
 
 def tiny_problem(seed: int = 0, *, n=11, d=3, n_labels=4, c=2, theta: Any = None) -> Tiny:
     rng = np.random.default_rng(seed)
     Y = (rng.random((n, n_labels)) < 0.4).astype(float)
-    labels = Labels.from_dense(Y, zeros="ambiguous")
+    labels = Labels.from_dense(Y, zeros="unlabeled")
     zero_rows, zero_columns = np.nonzero(Y == 0)
     picked = rng.permutation(len(zero_rows))
     known, unknown = picked[:4], picked[4:9]
     labels = labels.with_entries(zero_rows[known], zero_columns[known], 2)
     labels = labels.hide(zero_rows[unknown], zero_columns[unknown])
-    rates = None if theta is None else PlainRates(np.asarray(theta(rng, n, n_labels)))
-    params = Params(
+    rates = None if theta is None else PlainPropensities(np.asarray(theta(rng, n, n_labels)))
+    params = GMFSParams(
         factors=rng.normal(size=(n_labels, c)),
         bias=rng.normal(size=n_labels),
         weights=0.4 * rng.normal(size=(d + 1, c)),
-        rates=rates,
+        propensities=rates,
     )
     return Tiny(rng.normal(size=(n, d)), labels, params)
 
@@ -62,16 +59,17 @@ def rows_of(tiny: Tiny, sizes: Any = None, X: Any = None) -> LocalRows:
 
 
 def model_of(
-    tiny: Tiny, *, exact=True, prior: Any = None, looks: Any = None, n_cg=3
+    tiny: Tiny, *, exact=True, prior: Any = None, propensity_model: Any = None, n_cg=3
 ) -> SelectionModel:
     design = plain_design(tiny.X.shape[1])
     solver = None
     if exact:
         solver = ExactSolver(rows_of(tiny).total(feature_gram, design), SETTINGS["lambda_v"])
     return SelectionModel(
-        RowSteps(design, SETTINGS["lambda_v"]),
+        design,
         SpikeSlab(**SPIKE_SLAB) if prior is None else prior,
-        LookModel() if looks is None else looks,
+        PropensityModel() if propensity_model is None else propensity_model,
+        SETTINGS["lambda_v"],
         SETTINGS["lambda_b"],
         n_cg,
         solver,
@@ -90,15 +88,15 @@ def row_factors(rows: LocalRows) -> np.ndarray:
 
 
 @cache
-def planted(n_rows=300, n_features=20, n_labels=10, *, rate=0.6, density=0.3, seed=0):
-    """Labels of the model, of which a share was recorded; half of the features matter."""
+def planted(n_samples=300, n_features=20, n_labels=10, *, rate=0.6, density=0.3, seed=0):
+    """Labels of the model, of which a fraction was recorded; half of the features matter."""
     return make_positive_only(
-        n_rows,
+        n_samples,
         n_features,
         n_labels,
         n_factors=3,
         density=density,
-        label_rates=rate,
+        label_frequency=rate,
         random_state=seed,
     )
 
@@ -107,7 +105,8 @@ def quick(**parameters: Any) -> GMFS:
     """A short fit with a fixed seed."""
     settings = {
         "n_factors": 3,
-        "look_rate": 0.7,
+        "label_frequency": 0.7,
+        "propensity": "per_label",
         "inference": EM(10, 0.0, solver="exact"),
         "random_state": 0,
     }

@@ -41,10 +41,10 @@ def test_duplicate_rows_are_neighbors_like_others(n_neighbors):
     data = planted()
     X = np.repeat(data.X[:60], 5, axis=0)
     labels = data.labels[np.repeat(np.arange(60), 5)]
-    settings = {"observability": "neighbors", "n_neighbors": n_neighbors}
+    settings = {"propensity": "neighbors", "n_neighbors": n_neighbors}
     model = quick(**settings).fit(X, labels)
     assert np.isfinite(model.scores_).all()
-    assert np.isfinite(np.asarray(model.observability_)).all()
+    assert np.isfinite(np.asarray(model.examined_)).all()
     again = quick(**settings).fit(X, labels)
     np.testing.assert_array_equal(model.scores_, again.scores_)
 
@@ -53,7 +53,7 @@ def test_duplicate_rows_are_neighbors_like_others(n_neighbors):
 def test_more_neighbors_than_rows(n_neighbors):
     data = planted()
     with pytest.raises(ValueError, match=rf"n_neighbors={n_neighbors}.*300 rows.*at most 299"):
-        quick(observability="neighbors", n_neighbors=n_neighbors).fit(data.X, data.labels)
+        quick(propensity="neighbors", n_neighbors=n_neighbors).fit(data.X, data.labels)
 
 
 @pytest.mark.parametrize(("spike", "slab"), [(1.0, 1.0), (2.0, 1.0)])
@@ -64,26 +64,29 @@ def test_a_spike_as_wide_as_the_slab(spike, slab):
     quick(sigma_0=spike, sigma_1=slab, prior="laplace").fit(data.X, data.labels)
 
 
-def test_observability_of_a_wrong_shape():
+def test_examined_of_a_wrong_shape():
     data = planted()
-    with pytest.raises(ValueError, match=r"observability has the shape \(7,\).*\(10,\) per label"):
-        quick(observability=np.full(7, 0.5)).fit(data.X, data.labels)
+    with pytest.raises(
+        ValueError, match=r"label_frequency has the shape \(7,\).*\(10,\) per label"
+    ):
+        quick(label_frequency=np.full(7, 0.5), propensity="fixed").fit(data.X, data.labels)
 
 
 @pytest.mark.parametrize("bad", [0.0, -0.2, 1.3, np.nan])
-def test_observability_that_is_no_probability(bad):
+def test_examined_that_is_no_probability(bad):
     data = planted()
     rates = np.full((300, 10), 0.5)
     rates[4, 2] = bad
-    with pytest.raises(ValueError, match=r"observability\[4, 2\] = "):
-        quick(observability=rates).fit(data.X, data.labels)
+    with pytest.raises(ValueError, match=r"label_frequency\[4, 2\] = "):
+        quick(label_frequency=rates, propensity="fixed").fit(data.X, data.labels)
 
 
 def test_mini_batches_know_neither_neighbors_nor_rows():
     data = planted()
-    for look in ("neighbors", np.full((300, 1), 0.5)):
+    fixed = {"label_frequency": np.full((300, 1), 0.5), "propensity": "fixed"}
+    for look in ({"propensity": "neighbors"}, fixed):
         with pytest.raises(ValueError, match="OnlineEM"):
-            quick(observability=look, inference=OnlineEM(50)).fit(data.X, data.labels)
+            quick(**look, inference=OnlineEM(50)).fit(data.X, data.labels)
 
 
 def test_gibbs_is_not_offered():
@@ -101,12 +104,14 @@ def test_number_and_threshold_exclude_each_other():
 def test_a_graph_of_other_rows():
     data = planted()
     with pytest.raises(ValueError, match="graph has the shape"):
-        quick(observability="neighbors", neighbors=sparse.eye_array(7, format="csr")).fit(
+        quick(propensity="neighbors", neighbors=sparse.eye_array(7, format="csr")).fit(
             data.X, data.labels
         )
 
 
 def test_more_factors_than_labels_and_features():
     data = planted(40, 3, 4)
-    model = GMFS(9, look_rate=0.6, inference=EM(5, 0.0), random_state=0).fit(data.X, data.labels)
+    model = GMFS(9, label_frequency=0.6, inference=EM(5, 0.0), random_state=0).fit(
+        data.X, data.labels
+    )
     assert np.isfinite(model.predict_proba(data.X)).all()

@@ -8,7 +8,7 @@ from scipy import sparse
 
 from labelgap.fitting import row_source
 from labelgap.kernels.products import prepare_features
-from labelgap.models.gmfs._prepare import find_design
+from labelgap.models.gmfs._gmfs_features import find_design
 
 
 @pytest.fixture(params=[np.array, sparse.csr_array])

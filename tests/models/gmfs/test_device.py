@@ -24,7 +24,7 @@ def problem(n=120, d=9, n_labels=5):
     [
         {},
         {"prior": "laplace"},
-        {"observability": "neighbors", "n_neighbors": 5},
+        {"propensity": "neighbors", "n_neighbors": 5},
         {"inference": EM(10, 0.0, solver="cg", n_cg=5)},
         {"block_rows": 50},
     ],
@@ -36,9 +36,9 @@ def test_a_device_changes_nothing(settings, form):
     here = GMFS(**common).fit(form(X), Y)
     there = GMFS(**common, device="cpu").fit(form(X), Y)
     np.testing.assert_allclose(there.scores_, here.scores_, rtol=1e-6)
-    np.testing.assert_allclose(there.forgotten(), here.forgotten(), atol=1e-6)
+    np.testing.assert_allclose(there.missing_label_proba(), here.missing_label_proba(), atol=1e-6)
     np.testing.assert_allclose(there.trace_.objective, here.trace_.objective, rtol=1e-8)
-    assert there.look_search_.keys() == here.look_search_.keys()
+    assert there.label_frequency_search_.keys() == here.label_frequency_search_.keys()
 
 
 def test_single_precision():

@@ -22,7 +22,7 @@ def recall(scores, relevant):
 @pytest.mark.parametrize("rate", [0.9, 0.5])
 def test_planted_features_are_found(prior, rate):
     data = planted(600, 30, 12, rate=rate)
-    model = quick(prior=prior, observability=rate).fit(data.X, data.labels)
+    model = quick(prior=prior, label_frequency=rate, propensity="fixed").fit(data.X, data.labels)
     assert recall(model.scores_, data.relevant_features) >= 0.85
 
 
@@ -32,14 +32,19 @@ def test_hidden_labels_cost_fewer_features_than_zeros_do():
     for seed in range(5):
         data = planted(250, 40, 8, rate=0.4, seed=seed)
         for theta in found:
-            model = quick(observability=theta).fit(data.X, data.labels)
+            model = quick(label_frequency=theta, propensity="fixed").fit(data.X, data.labels)
             found[theta].append(recall(model.scores_, data.relevant_features))
     assert np.mean(found[0.4]) >= np.mean(found[1.0]) - 0.01
 
 
 def test_the_slab_holds_the_planted_features():
     data = planted(2000, 20, 12, rate=0.8)
-    model = quick(observability=0.8, lambda_v=10.0, inference=EM(40, 0.0, solver="exact"))
+    model = quick(
+        label_frequency=0.8,
+        propensity="fixed",
+        lambda_v=10.0,
+        inference=EM(40, 0.0, solver="exact"),
+    )
     chosen = model.fit(data.X, data.labels).get_support()
     assert (chosen & data.relevant_features).sum() >= 0.8 * data.relevant_features.sum()
     assert (chosen & ~data.relevant_features).sum() <= 2
@@ -66,7 +71,7 @@ def test_scale_of_features_does_not_matter():
 
 
 def test_relative_variances_are_in_their_unit():
-    """The unit is 1 / (lambda_v n_rows)."""
+    """The unit is 1 / (lambda_v n_samples)."""
     data = planted()
     absolute = quick(relative=False, sigma_0=1 / 900, sigma_1=10 / 900).fit(data.X, data.labels)
     relative = quick().fit(data.X, data.labels)
@@ -79,10 +84,10 @@ def test_sparse_features(form):
     X = np.where(np.abs(data.X) > 0.7, data.X, 0)
     dense, thin = quick().fit(X, data.labels), quick().fit(form(X), data.labels)
     np.testing.assert_allclose(thin.scores_, dense.scores_, rtol=1e-7)
-    np.testing.assert_allclose(thin.forgotten(), dense.forgotten(), rtol=1e-6)
+    np.testing.assert_allclose(thin.missing_label_proba(), dense.missing_label_proba(), rtol=1e-6)
 
 
-def test_number_share_and_threshold():
+def test_number_fraction_and_threshold():
     data = planted()
     model = quick().fit(data.X, data.labels)
     scores = model.scores_
@@ -113,7 +118,9 @@ def test_probabilities_are_those_of_relevance_not_of_records():
     settings = {"lambda_v": 100.0, "lambda_b": 0.2, "inference": EM(60, 0.0, solver="exact")}
     settings |= {"relative": False, "sigma_0": 1e-4, "sigma_1": 0.2}
     told, fooled = (
-        quick(observability=theta, **settings).fit(data.X, data.labels).predict_proba(data.X)
+        quick(label_frequency=theta, propensity="fixed", **settings)
+        .fit(data.X, data.labels)
+        .predict_proba(data.X)
         for theta in (0.5, 1.0)
     )
     truth = data.parameters["probabilities"]
@@ -123,12 +130,12 @@ def test_probabilities_are_those_of_relevance_not_of_records():
 
 def test_online_em_comes_near_batch_em():
     data = planted(1500, 15, 10, rate=0.7)
-    batch = quick(observability="labels").fit(data.X, data.labels)
+    batch = quick(propensity="per_label").fit(data.X, data.labels)
     loop = OnlineEM(250, 6)
-    online = quick(observability="labels", inference=loop).fit(data.X, data.labels)
+    online = quick(propensity="per_label", inference=loop).fit(data.X, data.labels)
     assert np.corrcoef(batch.scores_, online.scores_)[0, 1] > 0.95
     assert recall(online.scores_, data.relevant_features) >= 0.85
-    assert np.abs(batch.look_rates_ - online.look_rates_).max() < 0.05
+    assert np.abs(batch.propensity_ - online.propensity_).max() < 0.05
     assert online.trace_.n_iter == 36
 
 
@@ -143,7 +150,7 @@ def test_blocks_do_not_matter():
     data = planted()
     one, many = (quick(block_rows=b).fit(data.X, data.labels) for b in (None, 37))
     np.testing.assert_allclose(one.scores_, many.scores_, rtol=1e-8)
-    np.testing.assert_allclose(one.forgotten(), many.forgotten(), rtol=1e-7)
+    np.testing.assert_allclose(one.missing_label_proba(), many.missing_label_proba(), rtol=1e-7)
 
 
 def test_single_precision():
@@ -165,5 +172,5 @@ def test_a_callback_hears_and_stops():
 def test_defaults_run():
     data = planted(120, 8, 5)
     model = GMFS(random_state=0).fit(data.X, data.labels)
-    assert model.look_search_
+    assert model.label_frequency_search_
     assert model.trace_.n_iter == 30

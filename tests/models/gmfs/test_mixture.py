@@ -9,9 +9,9 @@ from sklearn.metrics import roc_auc_score
 
 from labelgap import Labels
 from labelgap.fitting import EM, LocalRows, Monitor, OnlineEM, run_em
-from labelgap.models.gmfs import _search
-from labelgap.models.gmfs._looks import LookModel
-from labelgap.models.gmfs._mixture import Components, MixtureModel, MixtureParams
+from labelgap.models.gmfs import _gmfs_holdout
+from labelgap.models.gmfs._gmfs_mixture import MixtureComponents, MixtureModel, MixtureParams
+from labelgap.models.gmfs._gmfs_priors import PropensityModel
 from models.gmfs.problems import fit, model_of, planted, quick, rows_of, tiny_problem
 
 
@@ -23,12 +23,12 @@ def start(tiny, n_components):
     parts = [tiny.params]
     for seed in range(1, n_components):
         other = tiny_problem(50 + seed, theta=scalar).params
-        parts.append(other._replace(rates=tiny.params.rates))
-    return MixtureParams(Components(*parts), np.full(n_components, 1 / n_components))
+        parts.append(other._replace(propensities=tiny.params.propensities))
+    return MixtureParams(MixtureComponents(*parts), np.full(n_components, 1 / n_components))
 
 
 def run(tiny, n_components, n_iter, sizes=None, learn=None):
-    single = model_of(tiny, exact=False, looks=LookModel(learn, 0.6, 1.0))
+    single = model_of(tiny, exact=False, propensity_model=PropensityModel(learn, 0.6, 1.0))
     rows = rows_of(tiny, sizes)
     assert isinstance(rows, LocalRows)
     model = MixtureModel(single)
@@ -67,7 +67,7 @@ def test_responsibilities_are_probabilities():
     params, _, rows = run(tiny, 3, 10)
     (local,) = rows.local_states()
     np.testing.assert_allclose(local.assigned.sum(axis=1), 1)
-    assert params.shares.sum() == pytest.approx(1)
+    assert params.fractions.sum() == pytest.approx(1)
     assert local.assigned.std(axis=0).max() > 0.01
 
 
@@ -88,12 +88,17 @@ def test_rows_of_two_kinds_are_told_apart():
     X, Y, kind = two_kinds()
     labels = Labels.from_dense(Y)
     model = quick(
-        n_factors=4, n_components=2, observability=1.0, inference=EM(60, 0.0), random_state=1
+        n_factors=4,
+        n_components=2,
+        label_frequency=1.0,
+        propensity="fixed",
+        inference=EM(60, 0.0),
+        random_state=1,
     ).fit(X, labels)
     auc = roc_auc_score(kind, model._rows.assigned[:, 0])
     assert max(auc, 1 - auc) > 0.9
     assert model.trace_.largest_drop() < 1e-10
-    np.testing.assert_allclose(model.mixture_shares_, 0.5, atol=0.1)
+    np.testing.assert_allclose(model.mixture_fractions_, 0.5, atol=0.1)
 
 
 def test_a_mixture_answers_everything():
@@ -102,23 +107,28 @@ def test_a_mixture_answers_everything():
     probabilities = model.predict_proba(data.X)
     assert probabilities.shape == (300, 10)
     np.testing.assert_allclose(expit(model.decision_function(data.X)), probabilities)
-    chance = model.forgotten()
+    chance = model.missing_label_proba()
     found = model.likely_missing(top=20)
     np.testing.assert_allclose(found.probability, -np.sort(-chance[~np.isnan(chance)])[:20])
-    looked_at = np.asarray(model.observability_)
-    assert ((looked_at > 0) & (looked_at <= 1 + 1e-9)).all()
+    examined = np.asarray(model.examined_)
+    assert ((examined > 0) & (examined <= 1 + 1e-9)).all()
     expected = sum(
-        share * np.square(one.weights[:-1]).sum(axis=1)
-        for share, one in zip(model.mixture_shares_, model._components, strict=True)
+        fraction * np.square(one.weights[:-1]).sum(axis=1)
+        for fraction, one in zip(model.mixture_fractions_, model._components, strict=True)
     )
     np.testing.assert_allclose(model.scores_**2, expected)
 
 
 def test_the_number_of_components_is_found():
     X, Y, _ = two_kinds()
-    settings = {"n_factors": 4, "observability": 1.0, "inference": EM(10, 0.0)}
-    model = quick(n_components="held out", **settings)
-    model.fit(X, Labels.from_dense(Y).with_zeros("ambiguous"))
+    settings = {
+        "n_factors": 4,
+        "label_frequency": 1.0,
+        "propensity": "fixed",
+        "inference": EM(10, 0.0),
+    }
+    model = quick(n_components="holdout", **settings)
+    model.fit(X, Labels.from_dense(Y).with_zeros("unlabeled"))
     assert model.n_components_ >= 2
     assert model.component_search_[2] > model.component_search_[1] + 0.02
 
@@ -135,15 +145,15 @@ def test_one_more_component_while_the_gain_is_above_its_error(monkeypatch, gains
         assert not exact
         return iter([means[n - 1] + noise[n] - noise[n].mean()])
 
-    monkeypatch.setattr(_search, "_log_likelihoods", terms)
+    monkeypatch.setattr(_gmfs_holdout, "_log_likelihoods", terms)
     data = planted()
-    model = quick(n_components="held out", inference=EM(2, 0.0)).fit(data.X, data.labels)
+    model = quick(n_components="holdout", inference=EM(2, 0.0)).fit(data.X, data.labels)
     assert model.n_components_ == number
     assert set(model.component_search_) == set(range(1, min(number + 1, 4) + 1))
 
 
 def test_what_a_mixture_cannot_do():
     data = planted()
-    for parameters in ({"observability": "neighbors"}, {"inference": OnlineEM(50)}):
+    for parameters in ({"propensity": "neighbors"}, {"inference": OnlineEM(50)}):
         with pytest.raises(ValueError, match="n_components=2"):
             quick(n_components=2, **parameters).fit(data.X, data.labels)

@@ -9,8 +9,7 @@ import pytest
 from scipy import sparse
 
 from labelgap.fitting import Monitor, run_em, run_online
-from labelgap.models.gmfs._looks import LookModel, PlainRates
-from labelgap.models.gmfs._priors import Laplace, SpikeSlab
+from labelgap.models.gmfs._gmfs_priors import Laplace, PlainPropensities, PropensityModel, SpikeSlab
 from models.gmfs.problems import (
     SETTINGS,
     SPIKE_SLAB,
@@ -35,8 +34,8 @@ THETAS = {
 
 def slow_state(tiny, V, params) -> slow.State:
     theta = None
-    if params.rates is not None:
-        theta = np.broadcast_to(params.rates.values, tiny.labels.shape)
+    if params.propensities is not None:
+        theta = np.broadcast_to(params.propensities.values, tiny.labels.shape)
     return slow.State(V, params.factors, params.bias, params.weights, theta)
 
 
@@ -77,19 +76,19 @@ def test_the_objective_never_gets_worse_at_fixed_theta(prior, theta, exact):
     assert gains.min() > -1e-9 * max(abs(trace.objective[-1]), 1)
     assert gains[:4].min() > 1e-6  # and it does move
     if theta != "none":
-        np.testing.assert_array_equal(params.rates.values, tiny.params.rates.values)
+        np.testing.assert_array_equal(params.propensities.values, tiny.params.propensities.values)
 
 
-@pytest.mark.parametrize("learn", ["labels", "global"])
+@pytest.mark.parametrize("learn", ["per_label", "global"])
 @pytest.mark.parametrize("weight", [0.1, 1.0])
 @pytest.mark.parametrize("exact", [True, False])
 def test_nor_with_a_theta_per_label_and_its_prior(learn, weight, exact):
-    shape = THETAS["per label" if learn == "labels" else "scalar"]
+    shape = THETAS["per label" if learn == "per_label" else "scalar"]
     tiny = tiny_problem(3, theta=shape)
-    model = model_of(tiny, exact=exact, looks=LookModel(learn, 0.6, weight))
+    model = model_of(tiny, exact=exact, propensity_model=PropensityModel(learn, 0.6, weight))
     params, _, trace = fit(tiny, model, 60, UNEQUAL)
     assert np.diff(trace.objective).min() > -1e-9 * abs(trace.objective[-1])
-    assert not np.allclose(params.rates.values, tiny.params.rates.values)
+    assert not np.allclose(params.propensities.values, tiny.params.propensities.values)
 
 
 @pytest.mark.parametrize("theta", ["none", "per entry"])
@@ -136,26 +135,26 @@ def test_many_conjugate_gradient_steps_are_the_exact_solution():
 
 def test_one_mini_batch_of_everything_is_batch_em():
     tiny = tiny_problem(8, theta=THETAS["per label"])
-    model = model_of(tiny, looks=LookModel("labels", 0.6, 1.0))
+    model = model_of(tiny, propensity_model=PropensityModel("per_label", 0.6, 1.0))
     rows = rows_of(tiny)
     params, _, _ = run_online(model, [rows] * 4, tiny.params, None, step_size=lambda t: 1.0)
     batch = fit(tiny, model, 4)[0]
     for a, b in zip(params[:3], batch[:3], strict=True):
         np.testing.assert_allclose(a, b, rtol=1e-10)
-    np.testing.assert_allclose(params.rates.values, batch.rates.values)
+    np.testing.assert_allclose(params.propensities.values, batch.propensities.values)
 
 
 def test_a_label_theta_is_the_mode_of_its_posterior():
     """theta_j maximises the expected complete log-likelihood plus the prior, by a fine grid."""
     tiny = tiny_problem(9, theta=THETAS["per label"])
-    looks = LookModel("labels", 0.6, 0.5)
-    model = model_of(tiny, looks=looks)
-    stats = rows_of(tiny).update(model.step, tiny.params).looks
-    found = looks.mode(stats)[0]
+    propensity_model = PropensityModel("per_label", 0.6, 0.5)
+    model = model_of(tiny, propensity_model=propensity_model)
+    stats = rows_of(tiny).update(model.step, tiny.params).examined
+    found = propensity_model.mode(stats)[0]
     grid = np.linspace(1e-3, 1 - 1e-3, 99_901)
     for j, theta in enumerate(found):
-        n = stats.relevant[j] + stats.ambiguous[j]
-        looked = stats.looked_at[j] + stats.relevant[j]
+        n = stats.relevant[j] + stats.unlabeled[j]
+        looked = stats.examined[j] + stats.relevant[j]
         value = looked * np.log(grid) + (n - looked) * np.log1p(-grid)
         value += 0.5 * n * (0.6 * np.log(grid) + 0.4 * np.log1p(-grid))
         assert theta == pytest.approx(grid[value.argmax()], abs=2e-5)
@@ -163,6 +162,6 @@ def test_a_label_theta_is_the_mode_of_its_posterior():
 
 def test_rates_of_one_for_all_labels_are_shared():
     tiny = tiny_problem(10, theta=THETAS["scalar"])
-    params = fit(tiny, model_of(tiny, looks=LookModel("global", 0.6, 0.3)), 5)[0]
-    assert isinstance(params.rates, PlainRates)
-    assert params.rates.values.shape == (1, 1)
+    params = fit(tiny, model_of(tiny, propensity_model=PropensityModel("global", 0.6, 0.3)), 5)[0]
+    assert isinstance(params.propensities, PlainPropensities)
+    assert params.propensities.values.shape == (1, 1)

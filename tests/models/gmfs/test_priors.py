@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from labelgap.models.gmfs._priors import INTERCEPT_PRECISION, Laplace, SpikeSlab
+from labelgap.models.gmfs._gmfs_priors import INTERCEPT_PRECISION, Laplace, SpikeSlab
 from reference.gmfs import in_slab
 
 variances = st.floats(1e-6, 0.3)

@@ -7,7 +7,7 @@ import pytest
 
 from labelgap import State
 from labelgap.models.gmfs import StabilitySelection
-from labelgap.models.gmfs._stability import with_further_gaps
+from labelgap.models.gmfs._stability_selection import with_further_gaps
 from models.gmfs.problems import planted, quick
 
 
@@ -35,7 +35,7 @@ def test_each_repetition_chooses_as_many_as_asked_for():
 
 def test_all_rows_and_no_mask_repeat_the_same_choice():
     data = planted()
-    found = selection(rows=1.0, mask=0.0, n_repeats=3).fit(data.X, data.labels)
+    found = selection(sample_fraction=1.0, mask_fraction=0.0, n_repeats=3).fit(data.X, data.labels)
     assert set(found.scores_) <= {0.0, 1.0}
 
 
@@ -55,7 +55,7 @@ def test_a_repetition_without_positives_chooses_nothing():
     data = planted()
     Y = np.zeros((300, 2))
     Y[7] = 1
-    found = selection(rows=0.5, mask=0.0, n_repeats=8).fit(data.X, Y)
+    found = selection(sample_fraction=0.5, mask_fraction=0.0, n_repeats=8).fit(data.X, Y)
     assert 0 < found.scores_.sum() < 10
 
 
@@ -67,7 +67,7 @@ def test_further_gaps():
     ones = before == State.RELEVANT
     assert 0.25 < changed[ones].mean() < 0.35
     assert 0.25 < changed[~ones].mean() < 0.35
-    assert (after[changed & ones] == State.AMBIGUOUS).all()
+    assert (after[changed & ones] == State.UNLABELED).all()
     assert (after[changed & ~ones] == State.UNKNOWN).all()
 
 

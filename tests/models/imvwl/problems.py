@@ -8,14 +8,12 @@ import numpy as np
 from scipy import sparse
 
 from labelgap import Labels
-from labelgap.models.imvwl._fit import first_params
-from labelgap.models.imvwl._params import Params, Problem
-from labelgap.models.imvwl._scaling import learn_scaling
-from labelgap.models.imvwl._target import read_labels
-from labelgap.models.imvwl._views import read_views
-from labelgap.views import ViewGroups, present
+from labelgap.models.imvwl._imvwl_objective import IMVWLParams, IMVWLProblem, masked_labels
+from labelgap.models.imvwl._imvwl_steps import first_params
+from labelgap.models.imvwl._scaled_views import learn_scaling, read_views
+from labelgap.views import Views, present
 
-GROUPS = ViewGroups({"colour": 4, "shape": 7, "words": 5})
+VIEWS = Views({"colour": 4, "shape": 7, "words": 5})
 
 
 class Data(NamedTuple):
@@ -24,21 +22,21 @@ class Data(NamedTuple):
 
 
 def make_data(
-    seed=0, n_rows=30, n_labels=6, *, views=True, values=True, labels=True, unlabelled=True
+    seed=0, n_samples=30, n_labels=6, *, views=True, values=True, labels=True, unlabelled=True
 ) -> Data:
     """Non-negative views of three factors, and labels that depend on them."""
     rng = np.random.default_rng(seed)
-    V = rng.gamma(1.0, size=(n_rows, 3))
-    X = V @ rng.gamma(1.0, size=(3, GROUPS.n_columns)) + 0.3 * rng.random((n_rows, 16))
+    V = rng.gamma(1.0, size=(n_samples, 3))
+    X = V @ rng.gamma(1.0, size=(3, VIEWS.n_columns)) + 0.3 * rng.random((n_samples, 16))
     X[rng.random(X.shape) < 0.3] = 0.0
-    logits = (V - 1) @ rng.normal(size=(3, n_labels)) + 0.3 * rng.normal(size=(n_rows, n_labels))
+    logits = (V - 1) @ rng.normal(size=(3, n_labels)) + 0.3 * rng.normal(size=(n_samples, n_labels))
     Y = (logits > 0).astype(float)
     if values:
         X[rng.random(X.shape) < 0.1] = np.nan
         X[:, [0, 4, 11]] = np.nan_to_num(X[:, [0, 4, 11]], nan=0.5)
     if views:
-        for row, view in enumerate(rng.integers(3, size=n_rows // 2)):
-            X[row, list(GROUPS.values())[view]] = np.nan
+        for row, view in enumerate(rng.integers(3, size=n_samples // 2)):
+            X[row, list(VIEWS.values())[view]] = np.nan
     if labels:
         Y[rng.random(Y.shape) < 0.4] = np.nan
     if unlabelled:
@@ -48,12 +46,12 @@ def make_data(
 
 def make_problem(data: Data, scaling="balance", with_offset=False, form=np.array, **weights):
     X = form(data.X) if form is np.array else marked_sparse(data.X)
-    there = present(X, GROUPS)
-    learned = learn_scaling(X, GROUPS, there, scaling)
-    labelled, target = read_labels(Labels.from_dense(data.Y))
+    there = present(X, VIEWS)
+    learned = learn_scaling(X, VIEWS, there, scaling)
+    labelled, target = masked_labels(Labels.from_dense(data.Y))
     weights = {"alpha": 0.3, "beta": 0.2, "ridge": 0.05, **weights}
-    views = read_views(X, GROUPS, there, learned)
-    return Problem(
+    views = read_views(X, VIEWS, there, learned)
+    return IMVWLProblem(
         len(X) if form is np.array else X.shape[0],
         views,
         labelled,
@@ -68,12 +66,11 @@ def marked_sparse(X) -> sparse.csr_array:
     from labelgap.views import from_blocks, to_blocks
 
     blocks = {
-        name: sparse.csr_array(np.nan_to_num(b, nan=0.0))
-        for name, b in to_blocks(X, GROUPS).items()
+        name: sparse.csr_array(np.nan_to_num(b, nan=0.0)) for name, b in to_blocks(X, VIEWS).items()
     }
-    there = present(X, GROUPS)
-    marked = from_blocks(blocks, {name: there[:, p] for p, name in enumerate(GROUPS)})[0].tolil()
-    for position, columns in enumerate(GROUPS.values()):
+    there = present(X, VIEWS)
+    marked = from_blocks(blocks, {name: there[:, p] for p, name in enumerate(VIEWS)})[0].tolil()
+    for position, columns in enumerate(VIEWS.values()):
         for row in np.flatnonzero(there[:, position]):
             for column in range(columns.start, columns.stop):
                 if np.isnan(X[row, column]):
@@ -81,12 +78,12 @@ def marked_sparse(X) -> sparse.csr_array:
     return sparse.csr_array(marked)
 
 
-def start(problem: Problem, k=3, seed=0, correlation=True, n_labels=6) -> Params:
-    U = np.random.default_rng(seed).gamma(1.0, size=(GROUPS.n_columns, k))
+def start(problem: IMVWLProblem, k=3, seed=0, correlation=True, n_labels=6) -> IMVWLParams:
+    U = np.random.default_rng(seed).gamma(1.0, size=(VIEWS.n_columns, k))
     return first_params(problem, U, n_labels, correlation)
 
 
-def dense_objective(data: Data, scaling, problem: Problem, params: Params) -> float:
+def dense_objective(data: Data, scaling, problem: IMVWLProblem, params: IMVWLParams) -> float:
     """The formula of the docstring with masks of the size of the data."""
     X = np.maximum((data.X - scaling.shift) * scaling.factor, 0)
     views = np.where(np.isnan(X), 0.0, X - params.V @ params.U.T)

@@ -8,11 +8,11 @@ from scipy import sparse
 
 from labelgap import IMVWL, Labels
 from labelgap.fitting import FitWarning
-from models.imvwl.problems import GROUPS, make_data, marked_sparse
+from models.imvwl.problems import VIEWS, make_data, marked_sparse
 
 
-def quick(groups=GROUPS, n_factors=3, **settings) -> IMVWL:
-    return IMVWL(groups, n_factors, **{"max_iter": 2, "random_state": 0, **settings})
+def quick(views=VIEWS, n_factors=3, **settings) -> IMVWL:
+    return IMVWL(views, n_factors, **{"max_iter": 2, "random_state": 0, **settings})
 
 
 @pytest.mark.parametrize("form", [np.array, marked_sparse])
@@ -42,8 +42,8 @@ def test_a_row_without_any_view(form):
 
 def test_a_view_that_is_absent_everywhere():
     X, Y = make_data()
-    X[:, GROUPS["shape"]] = np.nan
-    X[:, GROUPS["words"]] = 1.0
+    X[:, VIEWS["shape"]] = np.nan
+    X[:, VIEWS["words"]] = 1.0
     with pytest.raises(ValueError, match=r"view 'shape' is absent in every row.*ViewSelector"):
         quick().fit(X, Y)
     good, _ = make_data()
@@ -66,7 +66,7 @@ def test_labels_without_an_observed_entry():
         quick().fit(X, Labels.from_dense(np.full_like(Y, np.nan)))
 
 
-def test_groups_that_do_not_fit():
+def test_views_that_do_not_fit():
     X, Y = make_data()
     with pytest.raises(ValueError, match="columns 4:6 of X belong to no view"):
         quick({"a": (0, 4), "b": (6, 16)}).fit(X, Y)

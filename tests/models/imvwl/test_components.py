@@ -8,17 +8,15 @@ from sklearn.decomposition import PCA
 
 from labelgap import IMVWL, metrics
 from labelgap.generators import make_views
-from labelgap.models.imvwl._components import find_components
-from labelgap.models.imvwl._scaling import learn_scaling
-from labelgap.models.imvwl._views import read_views
+from labelgap.models.imvwl._scaled_views import find_components, learn_scaling, read_views
 from labelgap.views import present
-from models.imvwl.problems import GROUPS, make_data, marked_sparse
+from models.imvwl.problems import VIEWS, make_data, marked_sparse
 
 
 def found(X, n_components=16, scaling="range"):
-    there = present(X, GROUPS)
-    learned = learn_scaling(X, GROUPS, there, scaling)
-    views = read_views(X, GROUPS, there, learned)
+    there = present(X, VIEWS)
+    learned = learn_scaling(X, VIEWS, there, scaling)
+    views = read_views(X, VIEWS, there, learned)
     rng = np.random.default_rng(0)
     return find_components(views, X.shape[0], learned.fill, n_components, rng), views, learned
 
@@ -26,7 +24,7 @@ def found(X, n_components=16, scaling="range"):
 def dense_rows(X, learned):
     """Scaled, centred, weighted and filled with zeros, as the docstring says."""
     scaled = (X - learned.shift) * learned.factor - learned.fill
-    for columns in GROUPS.values():
+    for columns in VIEWS.values():
         there = ~np.isnan(scaled[:, columns]).all(axis=1)
         variance = np.nansum(np.square(scaled[there, columns])) / there.sum()
         scaled[:, columns] /= np.sqrt(variance)
@@ -46,7 +44,7 @@ def test_equal_a_dense_decomposition(form, scaling):
 
 
 def test_few_components_are_the_leading_ones():
-    X = make_data(views=False, values=False, n_rows=200).X
+    X = make_data(views=False, values=False, n_samples=200).X
     components, views, learned = found(X, 3)
     theirs = PCA(3, svd_solver="full").fit_transform(dense_rows(X, learned))
     ours = components.of(views, len(X))
@@ -55,9 +53,9 @@ def test_few_components_are_the_leading_ones():
 
 def test_a_constant_view_has_no_say():
     X = make_data(views=False, values=False).X
-    X[:, GROUPS["shape"]] = 2.0
+    X[:, VIEWS["shape"]] = 2.0
     components, views, _ = found(X, scaling="balance")
-    assert not components.axes[GROUPS["shape"]].any()
+    assert not components.axes[VIEWS["shape"]].any()
     assert np.isfinite(components.of(views, len(X))).all()
 
 
@@ -66,7 +64,7 @@ def test_the_combined_predictor_sees_what_the_subspace_leaves_out():
     data = make_views(300, (8, 12, 6), 6, n_factors=3, noise=0.05, random_state=0)
     scores = {}
     for predictor in ("logistic", "combined"):
-        model = IMVWL(data.groups, 1, predictor=predictor, penalty=1.0, random_state=0)
+        model = IMVWL(data.views, 1, predictor=predictor, C=1.0, random_state=0)
         model.fit(data.X, data.labels)
         probabilities = model.predict_proba(data.X)
         scores[predictor] = metrics.auc(data.hidden.truth, probabilities, average="micro")
@@ -75,7 +73,7 @@ def test_the_combined_predictor_sees_what_the_subspace_leaves_out():
 
 def test_the_logistic_predictor_sees_roots():
     X, Y = make_data()
-    model = IMVWL(GROUPS, 3, predictor="logistic", max_iter=5, random_state=0).fit(X, Y)
+    model = IMVWL(VIEWS, 3, predictor="logistic", max_iter=5, random_state=0).fit(X, Y)
     expected = model.logistic_.log_odds(np.sqrt(model.transform(X)))
     np.testing.assert_allclose(model.decision_function(X), expected)
     roots = np.sqrt(model.transform(X))[~np.isnan(Y).all(axis=1)]

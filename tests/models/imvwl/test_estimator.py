@@ -16,12 +16,12 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from labelgap import IMVWL, Labels, LabelWarning, metrics
 from labelgap.generators import make_views
-from labelgap.views import ViewGroups, from_blocks
-from models.imvwl.problems import GROUPS, make_data, marked_sparse
+from labelgap.views import Views, from_blocks
+from models.imvwl.problems import VIEWS, make_data, marked_sparse
 
 
-def quick(groups=GROUPS, n_factors=3, **settings) -> IMVWL:
-    return IMVWL(groups, n_factors, **{"max_iter": 15, "random_state": 0, **settings})
+def quick(views=VIEWS, n_factors=3, **settings) -> IMVWL:
+    return IMVWL(views, n_factors, **{"max_iter": 15, "random_state": 0, **settings})
 
 
 @pytest.fixture(scope="module")
@@ -40,17 +40,15 @@ def test_scikit_learn_check_for_positive_features(estimator, check):
     check(estimator)
 
 
-OPTIONS = list(
-    product([True, False], [True, False], ["separate", "concatenated"], ["balance", "range", None])
-)
+OPTIONS = list(product([True, False], [True, False], [False, True], ["balance", "range", None]))
 
 
-@pytest.mark.parametrize(("supervised", "correlation", "views", "scaling"), OPTIONS)
+@pytest.mark.parametrize(("supervised", "correlation", "concatenate", "scaling"), OPTIONS)
 @pytest.mark.parametrize("intercept", [True, False])
-def test_the_objective_never_increases(supervised, correlation, views, scaling, intercept):
+def test_the_objective_never_increases(supervised, correlation, concatenate, scaling, intercept):
     X, Y = make_data()
-    options = {"supervised": supervised, "correlation": correlation, "views": views}
-    model = quick(**options, scaling=scaling, intercept=intercept).fit(X, Y)
+    options = {"supervised": supervised, "correlation": correlation, "concatenate": concatenate}
+    model = quick(**options, scaling=scaling, fit_intercept=intercept).fit(X, Y)
     traces = [model.trace_] + ([] if supervised else [model.label_trace_])
     for trace in traces:
         values = np.array(trace.objective)
@@ -96,25 +94,23 @@ def test_fold_in_is_non_negative_least_squares():
 
 def test_scores_are_those_of_the_formula():
     X, Y = make_data()
-    model = quick(intercept=True).fit(X, Y)
+    model = quick(fit_intercept=True).fit(X, Y)
     W = model.params_.W @ model.params_.basis.T
     fitted = model.transform(X) @ W @ model.params_.S + model.params_.offset
-    expected = model.slope_ * fitted + model.level_
+    expected = model.slope_ * fitted + model.intercept_
     np.testing.assert_allclose(model.decision_function(X), expected, atol=1e-10)
     assert model.slope_ > 0
 
 
 @pytest.mark.parametrize("scaling", ["balance", "range", None])
 def test_imputation_recovers_hidden_views(generated, scaling):
-    model = quick(generated.groups, scaling=scaling, max_iter=200).fit(
-        generated.X, generated.labels
-    )
+    model = quick(generated.views, scaling=scaling, max_iter=200).fit(generated.X, generated.labels)
     filled = model.impute_views(generated.X)
     observed = ~np.isnan(generated.X)
     np.testing.assert_array_equal(filled[observed], generated.X[observed])
     assert np.isfinite(filled).all()
     hidden = generated.hidden_views
-    for position, (name, columns) in enumerate(generated.groups.items()):
+    for position, (name, columns) in enumerate(generated.views.items()):
         truth = hidden.blocks[name] if isinstance(hidden.blocks, dict) else hidden.blocks[position]
         guess = filled[hidden.removed[:, position], columns]
         mean = np.nanmean(generated.X[:, columns], axis=0)
@@ -129,7 +125,7 @@ def test_variants_differ_as_they_should():
     S = full.params_.S
     np.testing.assert_allclose(S, S.T, atol=1e-12)
     assert np.linalg.matrix_rank(S) <= 3
-    concatenated = quick(views="concatenated").fit(X, Y)
+    concatenated = quick(concatenate=True).fit(X, Y)
     assert list(concatenated.view_contribution_) == ["colour+shape+words"]
     scores = [m.decision_function(X) for m in (full, no_correlation, concatenated)]
     assert all(np.abs(a - b).max() > 1e-3 for a, b in pairwise(scores))
@@ -140,16 +136,16 @@ def test_concatenated_views_are_filled_with_means():
     filled = np.where(np.isnan(X), np.nanmean(X, axis=0), X)
     U = np.random.default_rng(0).gamma(1.0, size=(16, 3))
     one = quick({"all": 16}, scaling=None, init=U).fit(filled, Y)
-    other = quick(views="concatenated", scaling=None, init=U).fit(X, Y)
+    other = quick(concatenate=True, scaling=None, init=U).fit(X, Y)
     np.testing.assert_allclose(one.transform(filled), other.transform(X), rtol=1e-6, atol=1e-9)
 
 
-@pytest.mark.parametrize("views", ["separate", "concatenated"])
-def test_sparse_views_with_marks(views):
+@pytest.mark.parametrize("concatenate", [False, True])
+def test_sparse_views_with_marks(concatenate):
     X, Y = make_data()
     U = np.random.default_rng(0).gamma(1.0, size=(16, 3))
-    dense = quick(views=views, init=U).fit(X, Y)
-    thin = quick(views=views, init=U).fit(marked_sparse(X), Y)
+    dense = quick(concatenate=concatenate, init=U).fit(X, Y)
+    thin = quick(concatenate=concatenate, init=U).fit(marked_sparse(X), Y)
     expected = dense.decision_function(X)
     np.testing.assert_allclose(thin.decision_function(marked_sparse(X)), expected, atol=1e-8)
     np.testing.assert_allclose(thin.decision_function(X), expected, atol=1e-8)
@@ -159,11 +155,11 @@ def test_sparse_views_with_marks(views):
 
 def test_contributions_of_views(generated):
     X = generated.X.copy()
-    noise = generated.groups["view2"]
+    noise = generated.views["view2"]
     X[:, noise] = np.where(
         np.isnan(X[:, noise]), np.nan, np.random.default_rng(1).gamma(0.3, size=X[:, noise].shape)
     )
-    found = quick(generated.groups, max_iter=60).fit(X, generated.labels).view_contribution_
+    found = quick(generated.views, max_iter=60).fit(X, generated.labels).view_contribution_
     assert found["view2"].explained < found["view0"].explained - 0.1
     assert found["view0"].explained > 0.9
     assert sum(part.weight for part in found.values()) == pytest.approx(1)
@@ -171,21 +167,21 @@ def test_contributions_of_views(generated):
 
 def test_scaling_lets_no_view_drown_the_others(generated):
     X = generated.X.copy()
-    X[:, generated.groups["view0"]] *= 1e4
-    base = quick(generated.groups, max_iter=30).fit(generated.X, generated.labels)
-    same = quick(generated.groups, max_iter=30).fit(X, generated.labels)
+    X[:, generated.views["view0"]] *= 1e4
+    base = quick(generated.views, max_iter=30).fit(generated.X, generated.labels)
+    same = quick(generated.views, max_iter=30).fit(X, generated.labels)
     np.testing.assert_allclose(base.embedding_, same.embedding_, rtol=1e-5, atol=1e-7)
-    drowned = quick(generated.groups, max_iter=30, scaling=None).fit(X, generated.labels)
+    drowned = quick(generated.views, max_iter=30, scaling=None).fit(X, generated.labels)
     weights = [m.view_contribution_["view1"].weight for m in (same, drowned)]
     assert weights[0] > 0.2
     assert weights[1] < 1e-6
 
 
 def test_frames_of_views_through_a_search(generated):
-    blocks = {name: pd.DataFrame(generated.X[:, part]) for name, part in generated.groups.items()}
-    X, groups = from_blocks(blocks)
+    blocks = {name: pd.DataFrame(generated.X[:, part]) for name, part in generated.views.items()}
+    X, views = from_blocks(blocks)
     np.testing.assert_array_equal(X, generated.X)
-    pipeline = make_pipeline(FunctionTransformer(np.sqrt), quick(groups, max_iter=3))
+    pipeline = make_pipeline(FunctionTransformer(np.sqrt), quick(views, max_iter=3))
     grid = {"imvwl__alpha": [0.01, 0.1], "imvwl__predictor": ["joint", "logistic"]}
     search = GridSearchCV(pipeline, grid, cv=KFold(3), error_score="raise").fit(X, generated.labels)
     assert np.isfinite(search.cv_results_["mean_test_score"]).all()
@@ -194,7 +190,7 @@ def test_frames_of_views_through_a_search(generated):
 
 @pytest.mark.parametrize("predictor", ["joint", "logistic"])
 def test_finds_hidden_labels(generated, predictor):
-    model = quick(generated.groups, predictor=predictor, intercept=True, max_iter=60)
+    model = quick(generated.views, predictor=predictor, fit_intercept=True, max_iter=60)
     model.fit(generated.X, generated.labels)
     scores = model.decision_function(generated.X)
     truth = generated.hidden.truth
@@ -216,12 +212,12 @@ def test_an_unknown_label_has_a_constant_score():
         assert np.ptp(model.decision_function(X)[:, 1]) > 1e-3
 
 
-def test_a_share_of_the_narrowest_view():
+def test_a_fraction_of_the_narrowest_view():
     X, Y = make_data()
-    assert IMVWL(GROUPS, max_iter=1).fit(X, Y).embedding_.shape[1] == 2
-    assert IMVWL(GROUPS, 0.1, max_iter=1).fit(X, Y).embedding_.shape[1] == 1
-    assert IMVWL(GROUPS, 1.0, max_iter=1).fit(X, Y).embedding_.shape[1] == 4
-    assert IMVWL(GROUPS, 1, max_iter=1).fit(X, Y).get_feature_names_out().tolist() == ["imvwl0"]
+    assert IMVWL(VIEWS, max_iter=1).fit(X, Y).embedding_.shape[1] == 2
+    assert IMVWL(VIEWS, 0.1, max_iter=1).fit(X, Y).embedding_.shape[1] == 1
+    assert IMVWL(VIEWS, 1.0, max_iter=1).fit(X, Y).embedding_.shape[1] == 4
+    assert IMVWL(VIEWS, 1, max_iter=1).fit(X, Y).get_feature_names_out().tolist() == ["imvwl0"]
 
 
 def test_single_precision_products_keep_the_descent():
@@ -243,6 +239,6 @@ def test_callback_and_convergence():
 def test_a_matrix_without_groups_is_one_view():
     X, Y = make_data(views=False)
     one = quick(None).fit(X, Y)
-    named = quick(ViewGroups({"X": 16})).fit(sparse.csr_array(X), Y)
+    named = quick(Views({"X": 16})).fit(sparse.csr_array(X), Y)
     assert list(one.view_contribution_) == ["X"]
-    assert named.groups_ == one.groups_
+    assert named.views_ == one.views_

@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 
 from labelgap import IMVWL, LabelWarning
-from models.imvwl.problems import GROUPS, make_data
+from models.imvwl.problems import VIEWS, make_data
 
 
 def fitted(X, Y, **settings) -> IMVWL:
-    return IMVWL(GROUPS, 3, max_iter=20, random_state=0, **settings).fit(X, Y)
+    return IMVWL(VIEWS, 3, max_iter=20, random_state=0, **settings).fit(X, Y)
 
 
 @pytest.mark.parametrize("weights", [{}, {"beta": 0.0}, {"ridge": 0.0}])
@@ -31,7 +31,7 @@ def test_equal_opposite_and_unknown_labels():
     X, Y = make_data(labels=False)
     Y[:, 1], Y[:, 2], Y[:, 3] = Y[:, 0], 1 - Y[:, 0], np.nan
     with pytest.warns(LabelWarning, match="label 3 has no observed entry"):
-        found = fitted(X, Y, intercept=True).label_correlation_
+        found = fitted(X, Y, fit_intercept=True).label_correlation_
     assert found[0, 1] > 0.999
     assert found[0, 2] < -0.999
     np.testing.assert_array_equal(found[3], np.eye(6)[3])
@@ -47,6 +47,6 @@ def test_the_picture_shows_it():
     model = fitted(*make_data())
     ax = plot_label_correlation(model)
     order = [int(tick.get_text()) for tick in ax.get_xticklabels()]
-    shown = np.asarray(ax.images[0].get_array())
+    shown = np.asarray(ax.collections[0].get_array())
     np.testing.assert_allclose(shown, model.label_correlation_[np.ix_(order, order)])
     pyplot.close("all")

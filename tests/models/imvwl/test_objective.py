@@ -10,12 +10,13 @@ import pytest
 from sklearn.decomposition import NMF
 
 from labelgap.fitting import Monitor
-from labelgap.models.imvwl._fit import descend, descend_labels
-from labelgap.models.imvwl._params import objective
-from labelgap.models.imvwl._steps import (
+from labelgap.models.imvwl._imvwl_objective import objective
+from labelgap.models.imvwl._imvwl_steps import (
     RowSystem,
     balance_factors,
     balance_labels,
+    descend,
+    descend_labels,
     reduce_basis,
     step_labels,
     step_views,
@@ -115,7 +116,7 @@ def test_labels_alone_descend_too():
 @pytest.mark.parametrize("correlation", [True, False])
 def test_the_end_is_stationary(correlation):
     """Finite differences of the dense formula: no slope inside, none downwards at the bounds."""
-    data = make_data(4, n_rows=12, unlabelled=False)
+    data = make_data(4, n_samples=12, unlabelled=False)
     problem, learned = make_problem(data, with_offset=True, ridge=0.2, beta=0.01)
     params = start(problem, k=2, correlation=correlation)
     params = descend(problem, params, Monitor(1500, 0.0), n_sweeps=3, n_steps=10)

@@ -10,10 +10,14 @@ from scipy.special import expit, gammaln
 
 from labelgap import Labels, State
 from labelgap.fitting import LocalRows, Monitor, run_em
-from labelgap.models.mllcs._counts import Counts
-from labelgap.models.mllcs._model import BIAS_PRECISION, CooccurrenceModel, Params, exact_solver
-from labelgap.models.mllcs._prepare import block_maker
-from labelgap.models.mllcs._rows import feature_gram
+from labelgap.models.mllcs._mllcs_counts import CooccurrenceCounts
+from labelgap.models.mllcs._mllcs_em import (
+    BIAS_PRECISION,
+    CooccurrenceModel,
+    MLLCSParams,
+    exact_solver,
+)
+from labelgap.models.mllcs._mllcs_rows import block_maker, feature_gram
 
 SETTINGS = {"lambda_u": 1.3, "lambda_v": 0.8, "lambda_beta": 1.7, "lambda_map": 0.6}
 
@@ -23,8 +27,8 @@ class Tiny(NamedTuple):
 
     X: np.ndarray
     labels: Labels
-    counts: Counts | None
-    params: Params
+    counts: CooccurrenceCounts | None
+    params: MLLCSParams
 
 
 def tiny_problem(
@@ -38,14 +42,13 @@ def tiny_problem(
     unknown=0.2,
     missing=0.15,
     with_counts=True,
-    exposure=None,
-    printed_kappa=False,
+    label_frequency=None,
 ) -> Tiny:
     rng = np.random.default_rng(seed)
     X = rng.normal(size=(n, d))
     Y = (rng.random((n, n_seen)) < 0.4).astype(float)
     Y[rng.random(Y.shape) < unknown] = np.nan
-    labels = Labels.from_dense(Y, zeros="irrelevant" if exposure is None else "ambiguous")
+    labels = Labels.from_dense(Y, zeros="negative" if label_frequency is None else "unlabeled")
     n_labels = n_seen + n_unseen
     counts = None
     if with_counts:
@@ -53,8 +56,8 @@ def tiny_problem(
         weights = rng.uniform(0.3, 1.2, size=values.shape)
         weights[rng.random(values.shape) < missing] = 0
         seen = rng.permutation(n_labels)[:n_seen]
-        counts = Counts(values * (weights > 0), weights, seen, -0.3, printed_kappa)
-    params = Params(
+        counts = CooccurrenceCounts(values * (weights > 0), weights, seen, -0.3)
+    params = MLLCSParams(
         factors=rng.normal(size=(n_seen, k)),
         bias=rng.normal(size=n_seen),
         count_bias=0.3 * rng.normal(size=n_seen),
@@ -63,7 +66,7 @@ def tiny_problem(
         weights=rng.normal(size=(d + 1, k)),
         psi_map=0.2 * rng.normal(size=(k + 1, k)),
         r=2.5,
-        looked_at=None if exposure is None else rng.uniform(0.4, 0.8, n_seen),
+        label_frequency=None if label_frequency is None else rng.uniform(0.4, 0.8, n_seen),
     )
     return Tiny(X, labels, counts, params)
 
@@ -99,7 +102,7 @@ def row_factors(rows: LocalRows) -> np.ndarray:
     return np.concatenate([local.factors for local in rows.local_states()])
 
 
-def log_posterior(tiny: Tiny, model: CooccurrenceModel, U: np.ndarray, p: Params) -> float:
+def log_posterior(tiny: Tiny, model: CooccurrenceModel, U: np.ndarray, p: MLLCSParams) -> float:
     """Of everything there is, up to a constant that no parameter changes."""
     value = _entries(tiny, U, p) + _factor_priors(tiny, model, U, p)
     if tiny.counts is not None:
@@ -114,28 +117,32 @@ def log_posterior(tiny: Tiny, model: CooccurrenceModel, U: np.ndarray, p: Params
             # the density of log r
             constant = shape * np.log(rate) - gammaln(shape)
             value += stats.gamma.logpdf(p.r, shape, scale=1 / rate) + np.log(p.r) - constant
-    if model.learn_looks:
-        prior = stats.beta(*model.look_prior)
-        constant = prior.logpdf(0.5) - np.log(0.5) * (sum(model.look_prior) - 2)
-        value += sum(prior.logpdf(theta) - constant for theta in p.looked_at)
+    if model.learn_label_frequency:
+        prior = stats.beta(*model.label_frequency_prior)
+        constant = prior.logpdf(0.5) - np.log(0.5) * (sum(model.label_frequency_prior) - 2)
+        value += sum(prior.logpdf(theta) - constant for theta in p.label_frequency)
     return float(value)
 
 
-def _entries(tiny: Tiny, U: np.ndarray, p: Params) -> float:
+def _entries(tiny: Tiny, U: np.ndarray, p: MLLCSParams) -> float:
     value, states = 0.0, tiny.labels.states()
     for n, row in enumerate(states):
         for s, state in enumerate(row):
             positive = expit(U[n] @ p.factors[s] + p.bias[s])
             if state == State.RELEVANT:
-                value += np.log(positive if p.looked_at is None else p.looked_at[s] * positive)
-            elif state == State.IRRELEVANT or (state == State.AMBIGUOUS and p.looked_at is None):
+                value += np.log(
+                    positive if p.label_frequency is None else p.label_frequency[s] * positive
+                )
+            elif state == State.NEGATIVE or (
+                state == State.UNLABELED and p.label_frequency is None
+            ):
                 value += np.log(1 - positive)
-            elif state == State.AMBIGUOUS:
-                value += np.log(1 - p.looked_at[s] * positive)
+            elif state == State.UNLABELED:
+                value += np.log(1 - p.label_frequency[s] * positive)
     return value
 
 
-def _factor_priors(tiny: Tiny, model: CooccurrenceModel, U: np.ndarray, p: Params) -> float:
+def _factor_priors(tiny: Tiny, model: CooccurrenceModel, U: np.ndarray, p: MLLCSParams) -> float:
     value = 0.0
     for x, u in zip(tiny.X, U, strict=True):
         mean = sum(x[j] * p.weights[j] for j in range(len(x))) + p.weights[-1]
@@ -150,7 +157,7 @@ def _factor_priors(tiny: Tiny, model: CooccurrenceModel, U: np.ndarray, p: Param
     return value - 0.5 * BIAS_PRECISION * sum(b**2 for b in p.bias)
 
 
-def _counts(counts: Counts, p: Params) -> float:
+def _counts(counts: CooccurrenceCounts, p: MLLCSParams) -> float:
     value = 0.0
     for s in range(counts.values.shape[0]):
         for t in range(counts.values.shape[1]):
@@ -162,7 +169,7 @@ def _counts(counts: Counts, p: Params) -> float:
     return value
 
 
-def gradient(tiny: Tiny, model: CooccurrenceModel, U: np.ndarray, p: Params) -> dict[str, Any]:
+def gradient(tiny: Tiny, model: CooccurrenceModel, U: np.ndarray, p: MLLCSParams) -> dict[str, Any]:
     """Of the log posterior by central differences, in every parameter that the fit moves."""
 
     def slope(change, step=1e-5):
@@ -184,7 +191,7 @@ def gradient(tiny: Tiny, model: CooccurrenceModel, U: np.ndarray, p: Params) -> 
     names = ["factors", "bias", "weights"]
     if tiny.counts is not None:
         names += ["count_bias", "beta", "column_bias"] + ["psi_map"] * model.joint
-    names += ["looked_at"] * model.learn_looks
+    names += ["label_frequency"] * model.learn_label_frequency
     for name in names:
         found[name] = along(getattr(p, name), lambda o, name=name: (U, p._replace(**{name: o})))
     if model.learn_r and tiny.counts is not None:

@@ -42,7 +42,7 @@ class Problem(NamedTuple):
 
 @cache
 def unseen_problem(
-    n_rows: int = 60,
+    n_samples: int = 60,
     n_labels: int = 12,
     *,
     n_features: int = 4,
@@ -55,31 +55,31 @@ def unseen_problem(
     The counts are those of the rows that are fitted, of all their labels, or drawn from the model.
     """
     drawn = make_unseen(
-        2 * n_rows,
+        2 * n_samples,
         n_features,
         n_labels,
         n_factors=n_factors,
         n_relevant=n_features,
         density=0.3,
-        share_unseen=1 / 3,
+        fraction_unseen=1 / 3,
         counts=counts,
         random_state=seed,
     )
     order = np.concatenate([drawn.hidden.seen, drawn.hidden.unseen])
     n_seen = drawn.hidden.seen.size
-    full = drawn.full[:n_rows][:, order]
+    full = drawn.full[:n_samples][:, order]
     probabilities = drawn.parameters["probabilities"][:, order]
     table = drawn.cooccurrence.toarray()[:, order].astype(float)
     if counts == "rows":
         table = count_cooccurrence(full, seen=np.arange(n_seen)).dense()
     return Problem(
-        drawn.X[:n_rows],
+        drawn.X[:n_samples],
         full,
         n_seen,
         table,
-        probabilities[:n_rows],
-        drawn.X[n_rows:],
-        probabilities[n_rows:],
+        probabilities[:n_samples],
+        drawn.X[n_samples:],
+        probabilities[n_samples:],
     )
 
 

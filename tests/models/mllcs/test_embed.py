@@ -24,22 +24,22 @@ def slope(model, X, states, U):
     """Of log p(y, u | x) by u, from the definition."""
     psi = U @ model.label_factors_.T + model.label_bias_
     p = expit(psi)
-    theta = model.params_.looked_at
+    theta = model.params_.label_frequency
     by_psi = np.select(
-        [states == State.RELEVANT, states == State.IRRELEVANT, states == State.AMBIGUOUS],
+        [states == State.RELEVANT, states == State.NEGATIVE, states == State.UNLABELED],
         [1 - p, -p, -p if theta is None else -theta * p * (1 - p) / (1 - theta * p)],
         0.0,
     )
     return by_psi @ model.label_factors_ - model.lambda_u * (U - model.embed(X))
 
 
-@pytest.mark.parametrize("exposure", [None, 0.7])
-def test_the_slope_is_zero_there(problem, exposure):
+@pytest.mark.parametrize("label_frequency", [None, 0.7])
+def test_the_slope_is_zero_there(problem, label_frequency):
     X, Y = problem
     labels = Labels.from_dense(Y)
-    if exposure is not None:
-        labels = Labels.from_dense(np.nan_to_num(Y), zeros="ambiguous")
-    model = MLLCS(3, exposure=exposure, random_state=0).fit(X, labels)
+    if label_frequency is not None:
+        labels = Labels.from_dense(np.nan_to_num(Y), zeros="unlabeled")
+    model = MLLCS(3, label_frequency=label_frequency, random_state=0).fit(X, labels)
     U = model.embed(X, labels, n_steps=2000)
     assert np.abs(slope(model, X, labels.states(), U)).max() < 1e-6
     few = model.embed(X, labels)
@@ -88,10 +88,10 @@ def test_another_number_of_labels(problem):
 def test_zeros_of_plain_arrays_are_read_as_in_the_fit(problem):
     X, Y = problem
     recorded = np.nan_to_num(Y)
-    model = MLLCS(3, exposure=0.6, random_state=0).fit(X, recorded)
-    labels = Labels.from_dense(recorded, zeros="ambiguous")
+    model = MLLCS(3, label_frequency=0.6, random_state=0).fit(X, recorded)
+    labels = Labels.from_dense(recorded, zeros="unlabeled")
     np.testing.assert_array_equal(model.embed(X, recorded), model.embed(X, labels))
-    known = model.embed(X, labels.with_zeros("irrelevant"))
+    known = model.embed(X, labels.with_zeros("negative"))
     assert np.abs(model.embed(X, recorded) - known).max() > 0.05
 
 

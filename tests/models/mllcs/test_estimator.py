@@ -37,10 +37,10 @@ def test_blocks_of_any_size_give_the_same_fit(unseen):
             np.testing.assert_allclose(found[:, seen], whole[:, seen], rtol=1e-10, atol=1e-10)
 
 
-@pytest.mark.parametrize("exposure", [None, "learn"])
-def test_one_batch_of_all_rows_is_one_em_step(exposure):
+@pytest.mark.parametrize("label_frequency", [None, "estimate"])
+def test_one_batch_of_all_rows_is_one_em_step(label_frequency):
     p = unseen_problem()
-    settings = {"exposure": exposure, "r": "learn", "joint": True}
+    settings = {"label_frequency": label_frequency, "r": "learn", "joint": True}
     online = fitted(inference=OnlineEM(len(p.X), 1, n_local=1, n_cg=3), **settings)
     batch = fitted(inference=EM(1, 0.0, n_cg=3), **settings)
     for name in online.params_._fields:
@@ -63,25 +63,25 @@ def test_sparse_features_are_dense_features(unseen):
     )
 
 
-@pytest.mark.parametrize("exposure", [None, 0.7])
+@pytest.mark.parametrize("label_frequency", [None, 0.7])
 @pytest.mark.parametrize("unseen", RULES)
-def test_single_precision_is_close(unseen, exposure):
+def test_single_precision_is_close(unseen, label_frequency):
     p = unseen_problem()
-    single = quick(unseen=unseen, exposure=exposure).fit(
+    single = quick(unseen=unseen, label_frequency=label_frequency).fit(
         p.X.astype(np.float32), p.seen, cooccurrence=p.cooccurrence
     )
     assert single.label_factors_.dtype == single.params_.weights.dtype == np.float32
-    double = fitted(unseen=unseen, exposure=exposure)
+    double = fitted(unseen=unseen, label_frequency=label_frequency)
     tolerance = 5e-2 if unseen == "constrained" else 5e-3
     np.testing.assert_allclose(scores(single), scores(double), atol=tolerance)
 
 
-@pytest.mark.parametrize("exposure", [None, "learn"])
+@pytest.mark.parametrize("label_frequency", [None, "estimate"])
 @pytest.mark.parametrize("unseen", ["moments", "constrained"])
-def test_torch_gives_numpys_numbers(unseen, exposure):
+def test_torch_gives_numpys_numbers(unseen, label_frequency):
     pytest.importorskip("torch")
-    here = fitted(unseen=unseen, exposure=exposure)
-    there = fitted(unseen=unseen, exposure=exposure, device="cpu")
+    here = fitted(unseen=unseen, label_frequency=label_frequency)
+    there = fitted(unseen=unseen, label_frequency=label_frequency, device="cpu")
     np.testing.assert_allclose(scores(there), scores(here), atol=1e-5)
 
 
@@ -197,15 +197,15 @@ def test_one_seen_label(unseen):
 
 
 @pytest.mark.parametrize("unseen", RULES)
-@pytest.mark.parametrize("exposure", [None, "learn"])
-def test_labels_and_rows_that_say_nothing(unseen, exposure):
+@pytest.mark.parametrize("label_frequency", [None, "estimate"])
+def test_labels_and_rows_that_say_nothing(unseen, label_frequency):
     p = unseen_problem()
     Y = p.seen.to_dense()
     Y[:, 0] = 0  # a label without positives
     Y[:, 1] = np.nan  # a label that is never known
     Y[5] = np.nan  # a row of which nothing is known
     with pytest.warns(LabelWarning):
-        model = assert_fits(p.X, Y, p.cooccurrence, unseen=unseen, exposure=exposure)
+        model = assert_fits(p.X, Y, p.cooccurrence, unseen=unseen, label_frequency=label_frequency)
     if unseen == "moments":
         assert model.predict_proba(p.X_new)[:, 0].mean() < 0.2
 
@@ -249,13 +249,13 @@ def test_an_unseen_label_without_counts_gets_a_prior_and_a_warning(unseen):
 
 def test_r_and_looks_are_learned():
     p = unseen_problem()
-    model = fitted(r="learn", exposure="learn", count_weight=1.0)
+    model = fitted(r="learn", label_frequency="estimate", count_weight=1.0)
     assert model.params_.r != 5
-    assert np.ptp(model.params_.looked_at) > 1e-3
-    fixed = fitted(r=2.0, exposure=0.6)
+    assert np.ptp(model.params_.label_frequency) > 1e-3
+    fixed = fitted(r=2.0, label_frequency=0.6)
     assert fixed.params_.r == 2
-    np.testing.assert_array_equal(fixed.params_.looked_at, 0.6)
-    assert len(model.params_.looked_at) == p.n_seen
+    np.testing.assert_array_equal(fixed.params_.label_frequency, 0.6)
+    assert len(model.params_.label_frequency) == p.n_seen
 
 
 def test_the_diagonal_can_be_left_out():
@@ -286,14 +286,14 @@ def test_the_diagonal_can_be_left_out():
         {"lambda_map": "strong"},
         {"count_weight": -0.1},
         {"r": 0.0},
-        {"r": "guess"},
+        {"r": "estimate"},
         {"diagonal": "yes"},
         {"unseen": "magic"},
         {"slack": 0.0},
         {"joint": 2},
-        {"exposure": 0.0},
-        {"exposure": 1.0},
-        {"exposure": "fixed"},
+        {"label_frequency": 0.0},
+        {"label_frequency": 1.0},
+        {"label_frequency": "fixed"},
         {"inference": "vb"},
         {"block_rows": 0},
         {"device": 1},

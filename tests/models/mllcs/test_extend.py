@@ -42,12 +42,12 @@ def test_a_label_may_come_at_the_fit_or_later(unseen):
     assert np.ptp(later.decision_function(p.X_new)[:, last]) > 0.1
 
 
-def test_a_share_of_the_rows_is_enough_for_a_later_label(monkeypatch):
+def test_a_fraction_of_the_rows_is_enough_for_a_later_label(monkeypatch):
     """Moments on every second row come close to those on all of them, since both are scaled."""
     p = unseen_problem(400)
     last = p.n_labels - 1
     on_all = fitted(without(p, last)).add_labels(p.cooccurrence[:, last], [last])
-    monkeypatch.setattr("labelgap.models.mllcs._unseen_labels._ANCHORS_LATER", 200)
+    monkeypatch.setattr("labelgap.models.mllcs._mllcs._ANCHORS_LATER", 200)
     on_half = fitted(without(p, last)).add_labels(p.cooccurrence[:, last], [last])
     found, expected = (m.decision_function(p.X_new)[:, last] for m in (on_half, on_all))
     assert np.abs(found - expected).max() > 1e-6

@@ -9,27 +9,27 @@ from scipy.special import expit, gammaln
 
 from labelgap.fitting import FitDivergedError, LocalRows, Monitor, run_em, run_gibbs
 from labelgap.kernels.products import prepare_features
-from labelgap.models.mllcs import _gibbs, _model
-from labelgap.models.mllcs._counts import Counts, CountTerms
-from labelgap.models.mllcs._gibbs import (
+from labelgap.models.mllcs import _mllcs_em, _mllcs_gibbs
+from labelgap.models.mllcs._mllcs_counts import CooccurrenceCounts, CountTerms
+from labelgap.models.mllcs._mllcs_em import CooccurrenceModel, MLLCSParams, exact_solver
+from labelgap.models.mllcs._mllcs_gibbs import (
     SampledCooccurrenceModel,
     SampledRowSteps,
     draw_entries,
+    slice_draw,
 )
-from labelgap.models.mllcs._model import CooccurrenceModel, Params, exact_solver
-from labelgap.models.mllcs._moves import slice_draw
-from labelgap.models.mllcs._posterior import diagnose_psi, draw_chains, predictive_probabilities
-from labelgap.models.mllcs._rows import Block, feature_gram
+from labelgap.models.mllcs._mllcs_posterior import PosteriorPredictions, draw_label_chains
+from labelgap.models.mllcs._mllcs_rows import MLLCSBlock, feature_gram
 from models.mllcs.brute_force import SETTINGS, tiny_problem
 from reference import geweke, geweke_mllcs
 
 LEARN_R = {"learn_r": True, "r_prior": (4.0, 2.0)}
-EVERYTHING = {**LEARN_R, "joint": True, "learn_looks": True}
+EVERYTHING = {**LEARN_R, "joint": True, "learn_label_frequency": True}
 
 
 def make_rows(X, states, n_blocks=1):
     parts = np.array_split(np.arange(len(X)), n_blocks)
-    return [Block(i, prepare_features(X[p]), states[p]) for i, p in enumerate(parts)]
+    return [MLLCSBlock(i, prepare_features(X[p]), states[p]) for i, p in enumerate(parts)]
 
 
 def run(sampler, rows, start, n_sweeps=4, seed=3, first=0):
@@ -38,7 +38,7 @@ def run(sampler, rows, start, n_sweeps=4, seed=3, first=0):
         sampler,
         rows,
         start,
-        n_samples=n_sweeps,
+        n_draws=n_sweeps,
         seed=seed,
         collect=lambda sweep, params, stats: kept.append((params, stats.log_posterior)),
         first_sample=first,
@@ -47,7 +47,7 @@ def run(sampler, rows, start, n_sweeps=4, seed=3, first=0):
 
 
 def assert_same_params(left, right, **tolerance):
-    for name, a, b in zip(Params._fields, left, right, strict=True):
+    for name, a, b in zip(MLLCSParams._fields, left, right, strict=True):
         if a is not None:
             np.testing.assert_allclose(a, b, err_msg=name, **(tolerance or {"rtol": 0}))
 
@@ -55,9 +55,9 @@ def assert_same_params(left, right, **tolerance):
 @pytest.fixture
 def tiny():
     """Features, states, a model with everything switched on, and a start."""
-    problem = tiny_problem(3, exposure=0.7)
+    problem = tiny_problem(3, label_frequency=0.7)
     model = CooccurrenceModel(problem.counts, np.array([1.0, 1.5, 0.4]), **SETTINGS, **EVERYTHING)
-    params = problem.params._replace(looked_at=np.full(4, 0.7))
+    params = problem.params._replace(label_frequency=np.full(4, 0.7))
     return problem.X, problem.labels.states(), model, params
 
 
@@ -66,7 +66,7 @@ def tiny():
 
 @pytest.fixture
 def narrow_biases(monkeypatch):
-    for module in (_gibbs, _model):
+    for module in (_mllcs_gibbs, _mllcs_em):
         monkeypatch.setattr(module, "BIAS_PRECISION", geweke_mllcs.BIAS_PRECISION)
 
 
@@ -107,9 +107,9 @@ class PrintedKappa(SampledCooccurrenceModel):
 class ForgetRelevant(SampledCooccurrenceModel):
     """Relevant entries were looked at, too."""
 
-    def _draw_looks(self, stats, generator):
-        ambiguous_only = stats.candidates * [0, 1]
-        return super()._draw_looks(stats._replace(candidates=ambiguous_only), generator)
+    def _draw_label_frequency(self, stats, generator):
+        unlabeled_only = stats.candidates * [0, 1]
+        return super()._draw_label_frequency(stats._replace(candidates=unlabeled_only), generator)
 
 
 class StaleRows(SampledCooccurrenceModel):
@@ -151,7 +151,7 @@ def test_the_joint_test_finds_a_wrong_step(broken):
 
 ONE_X = np.array([[1.0], [-1.0], [0.3], [2.0]])
 ONE_STATES = np.array([[1], [2], [1], [3]], dtype=np.int8)
-ONE_COUNTS = Counts(
+ONE_COUNTS = CooccurrenceCounts(
     np.array([[3.0, 1.0, 0.0]]), np.array([[0.5, 0.25, 1.5]]), np.array([0]), offset=0.2
 )
 ONE_TAU = np.array([1.0, 0.5])
@@ -191,27 +191,30 @@ def test_predictions_agree_with_the_exact_posterior():
     exact = weight @ chance((W[:, :1] * NEW.T + W[:, 1:]) * v + b, v**2 / 2.0)
 
     sampler = SampledCooccurrenceModel(one_label_model(learn_r=True))
-    start = Params(
-        *(np.zeros(s) for s in ((1, 1), 1, 1, (3, 1), 3, (2, 1), (2, 1))), r=1.0, looked_at=None
+    start = MLLCSParams(
+        *(np.zeros(s) for s in ((1, 1), 1, 1, (3, 1), 3, (2, 1), (2, 1))),
+        r=1.0,
+        label_frequency=None,
     )
     rows = LocalRows(make_rows(ONE_X, ONE_STATES, n_blocks=2))
-    samples, _ = draw_chains(sampler, rows, [start], n_burn_in=100, n_draws=4000, seed=0)
+    samples, _ = draw_label_chains(sampler, rows, [start], n_burn_in=100, n_draws=4000, seed=0)
     features = prepare_features(NEW)
-    found = predictive_probabilities(samples, features)[:, 0]
-    ess = float(diagnose_psi(samples, features).ess_bulk.min())
+    about = PosteriorPredictions(samples, sampler.model.lambda_u)
+    found = about.seen(features)[:, 0]
+    ess = float(about.diagnose(features).ess_bulk.min())
     assert 1 / np.square(weight).sum() > 4000
     assert ess > 200
     assert np.abs(found - exact).max() < 4 * 0.25 / np.sqrt(ess)
     mean, variance = weight @ r[:, 0], weight @ np.square(r[:, 0])
     variance -= mean**2
-    assert abs(samples.r.mean() - mean) < 4 * np.sqrt(variance / 200)
-    np.testing.assert_allclose(samples.r.var(), variance, rtol=0.25)
+    assert abs(samples.draws.r.mean() - mean) < 4 * np.sqrt(variance / 200)
+    np.testing.assert_allclose(samples.draws.r.var(), variance, rtol=0.25)
 
 
 def test_no_draw_is_above_the_mode_that_em_finds():
     """The log posterior of chains is the objective of EM, at other points."""
     model = one_label_model()
-    start = tiny_problem(0, n_seen=1, k=1, d=1).params._replace(looked_at=None, r=2.0)
+    start = tiny_problem(0, n_seen=1, k=1, d=1).params._replace(label_frequency=None, r=2.0)
     rows = LocalRows(make_rows(ONE_X, ONE_STATES))
     gram = rows.total(feature_gram, None)
     exact = replace(model, solve_weights=exact_solver(gram, model.lambda_u, ONE_TAU))
@@ -219,7 +222,7 @@ def test_no_draw_is_above_the_mode_that_em_finds():
     for sign in (1, -1):
         first = start._replace(factors=sign * start.factors)
         modes.append(run_em(exact, rows, first, Monitor(3000, 1e-12))[1].objective[-1])
-    samples, _ = draw_chains(
+    samples, _ = draw_label_chains(
         SampledCooccurrenceModel(exact), rows, [start], n_burn_in=0, n_draws=1500, seed=0
     )
     gap = max(modes) - samples.log_posterior[0, 50:]
@@ -238,8 +241,8 @@ def test_entries_are_drawn_where_somebody_looked():
     theta = np.array([0.5, 0.5, 0.5, 0.6])
     kappa, omega, looked = draw_entries(rng, psi, states, theta)
     zero = 0.6 * expit(-0.8)
-    share = zero / (zero + 0.4)
-    np.testing.assert_allclose(looked.mean(axis=0), [1, 1, 0, share], atol=0.015)
+    fraction = zero / (zero + 0.4)
+    np.testing.assert_allclose(looked.mean(axis=0), [1, 1, 0, fraction], atol=0.015)
     np.testing.assert_array_equal(kappa, np.where(states == 1, 0.5, -0.5) * looked)
     np.testing.assert_array_equal(omega > 0, looked)
     mean = np.tanh(psi[0] / 2) / (2 * psi[0])
@@ -282,10 +285,12 @@ def test_factors_of_rows_have_the_gaussian_conditional(monkeypatch):
     problem = tiny_problem(1, n=1, unknown=0)
     V, b = problem.params.factors, problem.params.bias
     omega = np.array([[0.2, 0.1, 0.25, 0.15]])
-    monkeypatch.setattr(_gibbs, "sample_polya_gamma", lambda generator, shape, psi: omega.ravel())
+    monkeypatch.setattr(
+        _mllcs_gibbs, "sample_polya_gamma", lambda generator, shape, psi: omega.ravel()
+    )
     rng, steps, mean = np.random.default_rng(0), SampledRowSteps(1.3), np.array([[0.4, -0.7]])
     states = problem.labels.states()
-    arguments = states, mean, mean, problem.params._replace(looked_at=None), rng
+    arguments = states, mean, mean, problem.params._replace(label_frequency=None), rng
     draws = np.concatenate([steps.draw_factors(*arguments) for _ in range(6000)])
     covariance = np.linalg.inv((V.T * omega) @ V + 1.3 * np.eye(2))
     kappa = np.where(states == 1, 0.5, -0.5)
@@ -370,7 +375,7 @@ class BackwardRows(LocalRows):
         parts = {}
         for index in reversed(range(len(self.blocks))):
             local, parts[index] = step(self.blocks[index], self.store.get(index), argument)
-            self.store.put(index, local)
+            self.store[index] = local
         ordered = LocalRows([parts[index] for index in range(len(parts))])
         return ordered.total(lambda part, local, argument: part, None)
 
@@ -431,11 +436,11 @@ def test_what_is_not_learned_stays_fixed(tiny):
     X, states, model, start = tiny
     rows = LocalRows(make_rows(X, states))
     drawn = run(SampledCooccurrenceModel(model), rows, start)[-1][0]
-    for name in ("r", "looked_at", "psi_map", "beta", "count_bias"):
+    for name in ("r", "label_frequency", "psi_map", "beta", "count_bias"):
         assert np.all(getattr(drawn, name) != getattr(start, name)), name
-    fixed = replace(model, learn_r=False, joint=False, learn_looks=False)
+    fixed = replace(model, learn_r=False, joint=False, learn_label_frequency=False)
     drawn = run(SampledCooccurrenceModel(fixed), rows, start)[-1][0]
-    for name in ("r", "looked_at", "psi_map"):
+    for name in ("r", "label_frequency", "psi_map"):
         np.testing.assert_array_equal(getattr(drawn, name), getattr(start, name))
     drawn = run(SampledCooccurrenceModel(replace(model, counts=None)), rows, start)[-1][0]
     for name in ("r", "psi_map", "beta", "column_bias", "count_bias"):
@@ -465,14 +470,11 @@ def test_the_log_posterior_is_a_density_of_r_itself(tiny):
 
 def test_errors_say_what_to_do(tiny):
     X, states, model, start = tiny
-    printed = replace(model, counts=replace(model.counts, printed_kappa=True))
-    with pytest.raises(ValueError, match="use EM"):
-        SampledCooccurrenceModel(printed)
     with pytest.raises(FitDivergedError, match="max_cg"):
         run(SampledCooccurrenceModel(model, max_cg=1), LocalRows(make_rows(X, states)), start)
     wild = start._replace(weights=np.full_like(start.weights, np.nan))
     with pytest.raises(FitDivergedError, match="scale the features"):
-        draw_chains(
+        draw_label_chains(
             SampledCooccurrenceModel(model),
             LocalRows(make_rows(X, states)),
             [wild],

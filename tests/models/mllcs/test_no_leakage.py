@@ -49,10 +49,10 @@ def poisoned(p, rng):
 
 @pytest.mark.parametrize("unseen", RULES)
 @pytest.mark.parametrize("inference", [EM(5, 0.0), OnlineEM(20)], ids=["em", "online"])
-@pytest.mark.parametrize("exposure", [None, "learn"])
-def test_what_lies_behind_an_unseen_column_does_not_matter(unseen, inference, exposure, rng):
+@pytest.mark.parametrize("label_frequency", [None, "estimate"])
+def test_what_lies_behind_an_unseen_column_does_not_matter(unseen, inference, label_frequency, rng):
     p = unseen_problem()
-    settings = {"unseen": unseen, "inference": inference, "exposure": exposure}
+    settings = {"unseen": unseen, "inference": inference, "label_frequency": label_frequency}
     first = quick(**settings).fit(p.X, p.marked, cooccurrence=p.cooccurrence)
     labels = poisoned(p, rng)
     assert (labels.entries.toarray()[:, p.n_seen :] != 0).any(axis=0).all()
@@ -75,7 +75,7 @@ def _refusing(name):
 
 
 # n_observed is left out: the reader of labels warns of columns in which nothing is known
-for _name in ("states", "column", "where", "n_positives", "_columns", "with_unstated"):
+for _name in ("states", "column", "where", "n_positives", "with_implicit"):
     setattr(Watched, _name, _refusing(_name))
 
 
@@ -83,7 +83,7 @@ for _name in ("states", "column", "where", "n_positives", "_columns", "with_unst
 @pytest.mark.parametrize("inference", [EM(2, 0.0), OnlineEM(20)], ids=["em", "online"])
 def test_unseen_columns_are_never_read(unseen, inference):
     p = unseen_problem()
-    watched = Watched(p.marked.entries, p.marked.unstated, unseen=p.marked.unseen)
+    watched = Watched(p.marked.entries, p.marked.implicit, unseen=p.marked.unseen)
     for look in (watched.states, watched.positives, watched.n_positives):
         with pytest.raises(AssertionError, match="unseen columns"):
             look()

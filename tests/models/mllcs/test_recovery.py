@@ -141,18 +141,20 @@ def test_levels_are_probabilities(level):
 @pytest.fixture(scope="module")
 def positive_only():
     return make_positive_only(
-        400, 4, 8, n_factors=2, n_relevant=4, density=0.35, label_rates=0.6, random_state=3
+        400, 4, 8, n_factors=2, n_relevant=4, density=0.35, label_frequency=0.6, random_state=3
     )
 
 
-@pytest.mark.parametrize("exposure", [0.6, "learn"])
-def test_forgotten_positives_are_ranked_above_true_zeros(positive_only, exposure):
+@pytest.mark.parametrize("label_frequency", [0.6, "estimate"])
+def test_forgotten_positives_are_ranked_above_true_zeros(positive_only, label_frequency):
     drawn = positive_only
-    model = quick(exposure=exposure, inference=LONGER).fit(drawn.X, drawn.hidden.labels)
-    found = model.forgotten(drawn.X, drawn.hidden.labels)
+    model = quick(label_frequency=label_frequency, inference=LONGER).fit(
+        drawn.X, drawn.hidden.labels
+    )
+    found = model.missing_label_proba(drawn.X, drawn.hidden.labels)
     states = drawn.hidden.labels.states()
-    np.testing.assert_array_equal(np.isnan(found), states != State.AMBIGUOUS)
-    zeros = states == State.AMBIGUOUS
+    np.testing.assert_array_equal(np.isnan(found), states != State.UNLABELED)
+    zeros = states == State.UNLABELED
     was_relevant = drawn.full.states()[zeros] == State.RELEVANT
     assert 0.05 < was_relevant.mean() < 0.5
     assert roc_auc_score(was_relevant, found[zeros]) > 0.75
@@ -160,44 +162,46 @@ def test_forgotten_positives_are_ranked_above_true_zeros(positive_only, exposure
     assert found[zeros].mean() == pytest.approx(was_relevant.mean(), abs=0.12)
 
 
-def test_exposure_lifts_probabilities_towards_the_truth(positive_only):
+def test_label_frequency_lifts_probabilities_towards_the_truth(positive_only):
     drawn = positive_only
     truth = drawn.parameters["probabilities"]
     recorded = drawn.hidden.labels
     off = [
         np.abs(
-            quick(exposure=exposure, inference=LONGER)
+            quick(label_frequency=label_frequency, inference=LONGER)
             .fit(drawn.X, recorded)
             .predict_proba(drawn.X)
             .mean()
             - truth.mean()
         )
-        for exposure in (None, 0.6)
+        for label_frequency in (None, 0.6)
     ]
     assert off[1] < 0.5 * off[0]
 
 
-def test_plain_zeros_are_ambiguous_when_exposure_is_modelled(positive_only):
+def test_plain_zeros_are_unlabeled_when_label_frequency_is_modelled(positive_only):
     drawn = positive_only
     recorded = drawn.hidden.labels
     plain = np.asarray(recorded)
-    models = [quick(exposure=0.6).fit(drawn.X, Y) for Y in (recorded, plain)]
-    found = [model.forgotten(drawn.X, Y) for model in models for Y in (recorded, plain)]
+    models = [quick(label_frequency=0.6).fit(drawn.X, Y) for Y in (recorded, plain)]
+    found = [model.missing_label_proba(drawn.X, Y) for model in models for Y in (recorded, plain)]
     for other in found[1:]:
         np.testing.assert_array_equal(other, found[0])
     psi = models[0].decision_function(drawn.X)
-    zeros = recorded.states() == State.AMBIGUOUS
+    zeros = recorded.states() == State.UNLABELED
     expected = 0.4 * expit(psi) / (1 - 0.6 * expit(psi))
     np.testing.assert_allclose(found[0][zeros], expected[zeros])
 
 
-def test_forgotten_needs_exposure_and_the_right_columns(positive_only):
+def test_missing_labels_need_label_frequency_and_the_right_columns(positive_only):
     p = unseen_problem()
-    with pytest.raises(ValueError, match="exposure='learn'"):
-        fitted().forgotten(p.X, p.seen)
-    model = fitted(exposure="learn")
-    recorded = p.seen.with_zeros("ambiguous")
-    of_all = p.full.with_zeros("ambiguous").with_unseen(np.arange(p.n_seen, p.n_labels))
-    np.testing.assert_array_equal(model.forgotten(p.X, recorded), model.forgotten(p.X, of_all))
+    with pytest.raises(ValueError, match="label_frequency='estimate'"):
+        fitted().missing_label_proba(p.X, p.seen)
+    model = fitted(label_frequency="estimate")
+    recorded = p.seen.with_zeros("unlabeled")
+    of_all = p.full.with_zeros("unlabeled").with_unseen(np.arange(p.n_seen, p.n_labels))
+    np.testing.assert_array_equal(
+        model.missing_label_proba(p.X, recorded), model.missing_label_proba(p.X, of_all)
+    )
     with pytest.raises(ValueError, match="Y has 3 columns"):
-        model.forgotten(p.X, recorded[:, :3])
+        model.missing_label_proba(p.X, recorded[:, :3])

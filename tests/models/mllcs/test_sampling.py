@@ -12,21 +12,18 @@ from scipy.special import expit
 from labelgap import Labels
 from labelgap.cooccurrence import count_cooccurrence
 from labelgap.fitting import Gibbs, LocalRows
-from labelgap.kernels.exposure import forgotten_probability
 from labelgap.kernels.products import prepare_features
 from labelgap.models.mllcs import MLLCS
-from labelgap.models.mllcs._gibbs import SampledCooccurrenceModel
-from labelgap.models.mllcs._model import CooccurrenceModel
-from labelgap.models.mllcs._posterior import (
+from labelgap.models.mllcs._mllcs_em import CooccurrenceModel
+from labelgap.models.mllcs._mllcs_gibbs import SampledCooccurrenceModel
+from labelgap.models.mllcs._mllcs_posterior import (
     OtherLabels,
-    draw_chains,
+    PosteriorPredictions,
+    draw_label_chains,
     expected_sigmoid,
-    forgotten_probabilities,
-    other_probabilities,
-    predictive_intervals,
-    predictive_probabilities,
 )
-from labelgap.models.mllcs._rows import Block
+from labelgap.models.mllcs._mllcs_rows import MLLCSBlock
+from labelgap.propensity import unlabeled_posterior
 from models.mllcs.brute_force import SETTINGS, tiny_problem
 
 RULES = ("moments", "constrained", "linear", "kernel")
@@ -35,16 +32,20 @@ FEW = Gibbs(4, 2, n_chains=2, start_iter=2, solver="exact")
 
 @cache
 def chains():
-    problem = tiny_problem(3, exposure=0.7)
+    problem = tiny_problem(3, label_frequency=0.7)
     model = CooccurrenceModel(problem.counts, np.array([1.0, 1.5, 0.4]), **SETTINGS)
-    rows = LocalRows([Block(0, prepare_features(problem.X), problem.labels.states())])
-    start = problem.params._replace(looked_at=np.linspace(0.5, 0.8, 4))
+    rows = LocalRows([MLLCSBlock(0, prepare_features(problem.X), problem.labels.states())])
+    start = problem.params._replace(label_frequency=np.linspace(0.5, 0.8, 4))
 
     def draw(**changes):
         arguments = {"starts": [start, start], "n_burn_in": 2, "n_draws": 6, "seed": 1} | changes
-        return draw_chains(SampledCooccurrenceModel(model), rows, **arguments)[0]
+        return draw_label_chains(SampledCooccurrenceModel(model), rows, **arguments)[0]
 
     return problem.X, draw
+
+
+def about(samples):
+    return PosteriorPredictions(samples, SETTINGS["lambda_u"])
 
 
 @cache
@@ -71,10 +72,10 @@ def test_thinning_keeps_every_other_draw_of_the_same_chain():
     _, draw = chains()
     every = draw(n_burn_in=0, n_draws=9)
     thinned = draw(n_burn_in=3, n_draws=3, thin=2)
-    np.testing.assert_array_equal(thinned.weights, every.weights[:, 4::2])
+    np.testing.assert_array_equal(thinned.draws.weights, every.draws.weights[:, 4::2])
     np.testing.assert_array_equal(thinned.log_posterior, every.log_posterior)
     assert (thinned.n_chains, thinned.n_draws, len(thinned)) == (2, 3, 6)
-    np.testing.assert_array_equal(thinned[4].bias, thinned.bias[1, 1])
+    np.testing.assert_array_equal(thinned[4].bias, thinned.draws.bias[1, 1])
     np.testing.assert_array_equal(thinned.spaced(3), [1, 3, 5])
     np.testing.assert_array_equal(thinned.spaced(50), np.arange(6))
 
@@ -83,8 +84,8 @@ def test_chains_differ_and_report_progress():
     _, draw = chains()
     told = []
     samples = draw(n_burn_in=1, n_draws=4, dtype=np.float32, callback=told.append)
-    assert samples.weights.dtype == np.float32
-    assert (samples.weights[0, 0] != samples.weights[1, 0]).all()
+    assert samples.draws.weights.dtype == np.float32
+    assert (samples.draws.weights[0, 0] != samples.draws.weights[1, 0]).all()
     assert [progress.iteration for progress in told] == list(range(10))
     assert samples.diagnose_log_posterior().r_hat > 0.5
 
@@ -126,26 +127,26 @@ def test_predictions_are_averages_and_intervals_quantiles():
         p.append(expected_sigmoid(mean @ d.factors.T + d.bias, variance))
         drawn = mean + d.noise / np.sqrt(SETTINGS["lambda_u"])
         psi.append(drawn @ d.factors.T + d.bias)
-        zeros.append((1 - d.looked_at) * p[-1] / (1 - d.looked_at * p[-1]))
-    np.testing.assert_allclose(predictive_probabilities(samples, features), np.mean(p, axis=0))
-    interval = predictive_intervals(samples, features, level=0.8)
+        zeros.append((1 - d.label_frequency) * p[-1] / (1 - d.label_frequency * p[-1]))
+    np.testing.assert_allclose(about(samples).seen(features), np.mean(p, axis=0))
+    interval = about(samples).intervals(features, level=0.8)
     np.testing.assert_allclose(interval.lower, expit(np.quantile(psi, 0.1, axis=0)))
     np.testing.assert_allclose(interval.upper, expit(np.quantile(psi, 0.9, axis=0)))
-    found = forgotten_probabilities(samples, features)
+    found = about(samples).missing_labels(features)
     assert (found >= np.min(zeros, axis=0)).all()
     assert (found <= np.max(zeros, axis=0)).all()
     one = draw(starts=[samples_start()], n_draws=1)
-    alone = predictive_probabilities(one, features)
+    alone = about(one).seen(features)
     np.testing.assert_allclose(
-        forgotten_probabilities(one, features),
-        forgotten_probability(np.log(alone / (1 - alone)), one.looked_at[0, 0]),
+        about(one).missing_labels(features),
+        unlabeled_posterior(np.log(alone / (1 - alone)), one.draws.label_frequency[0, 0]),
     )
     with pytest.raises(ValueError, match="level=1"):
-        predictive_intervals(samples, features, level=1)
+        about(samples).intervals(features, level=1)
 
 
 def samples_start():
-    return tiny_problem(3, exposure=0.7).params._replace(looked_at=np.full(4, 0.6))
+    return tiny_problem(3, label_frequency=0.7).params._replace(label_frequency=np.full(4, 0.6))
 
 
 def test_labels_outside_the_chains_are_predicted_by_their_own_factors():
@@ -157,21 +158,21 @@ def test_labels_outside_the_chains_are_predicted_by_their_own_factors():
         np.stack([samples[i].factors for i in chosen]),
         np.stack([samples[i].bias for i in chosen]),
     )
-    with_rows = other_probabilities(samples, seen, features, True)
+    with_rows = about(samples).others(seen, features, True)
     psi = [
         (X @ samples[i].weights[:-1] + samples[i].weights[-1]) @ samples[i].factors.T
         + samples[i].bias
         for i in chosen
     ]
     np.testing.assert_allclose(
-        other_probabilities(samples, seen, features, False), np.mean(expit(psi), axis=0)
+        about(samples).others(seen, features, False), np.mean(expit(psi), axis=0)
     )
     assert not np.allclose(with_rows, np.mean(expit(psi), axis=0))
     # a further error of psi: one per draw and label, the same for all rows
     error = 5 * np.random.default_rng(0).standard_normal((4, 5)).T[:, None]
     noise = [samples[i].factors @ samples[i].noise for i in chosen]
     drawn = np.array(psi) + np.array(noise)[:, None] / np.sqrt(SETTINGS["lambda_u"]) + error
-    wide = predictive_intervals(samples, features, 0.8, seen, other_error=5.0)
+    wide = about(samples).intervals(features, 0.8, seen, other_error=5.0)
     np.testing.assert_allclose(wide.lower, expit(np.quantile(drawn, 0.1, axis=0)))
     np.testing.assert_allclose(wide.upper, expit(np.quantile(drawn, 0.9, axis=0)))
 
@@ -235,13 +236,15 @@ def test_a_fit_is_reproducible_and_seeds_matter():
 
 def test_everything_can_be_learned_at_once():
     X, labels, counts = label_problem()
-    model = MLLCS(2, r="learn", exposure="learn", joint=True, inference=FEW, random_state=0)
-    ambiguous = Labels.from_dense(labels.to_dense(), zeros="ambiguous")
-    model.fit(X, ambiguous, cooccurrence=counts)
-    assert np.ptp(model.samples_.r) > 0
-    assert np.ptp(model.samples_.looked_at) > 0
-    forgotten = model.forgotten(X, ambiguous)
-    np.testing.assert_array_equal(np.isnan(forgotten), ambiguous.states() != 4)
+    model = MLLCS(
+        2, r="learn", label_frequency="estimate", joint=True, inference=FEW, random_state=0
+    )
+    unlabeled = Labels.from_dense(labels.to_dense(), zeros="unlabeled")
+    model.fit(X, unlabeled, cooccurrence=counts)
+    assert np.ptp(model.samples_.draws.r) > 0
+    assert np.ptp(model.samples_.draws.label_frequency) > 0
+    forgotten = model.missing_label_proba(X, unlabeled)
+    np.testing.assert_array_equal(np.isnan(forgotten), unlabeled.states() != 4)
     known = forgotten[~np.isnan(forgotten)]
     assert ((known > 0) & (known < 1)).all()
 
@@ -278,7 +281,7 @@ def test_what_gibbs_cannot_do_is_refused():
         model.fold_in(X, np.ones(60), model.classes_[:1])
     with pytest.raises(ValueError, match="device='cpu'"):
         fitted(device="cpu")
-    with pytest.raises(ValueError, match="n_samples"):
+    with pytest.raises(ValueError, match="n_draws"):
         fitted(inference=Gibbs(0))
 
 

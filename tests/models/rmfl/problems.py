@@ -8,9 +8,9 @@ import numpy as np
 
 from labelgap.labels import as_labels
 from labelgap.models.rmfl import RMFL
-from labelgap.models.rmfl._inputs import signed_targets
-from labelgap.models.rmfl._model import Factors, Penalties, Problem, Targets
-from labelgap.models.rmfl._prepare import Prepared, prepare
+from labelgap.models.rmfl._rmfl_features import PreparedRows, prepare
+from labelgap.models.rmfl._rmfl_labels import SignedLabels, signed_targets
+from labelgap.models.rmfl._rmfl_objective import RMFLFactors, RMFLPenalties, RMFLProblem
 
 
 class Data(NamedTuple):
@@ -22,31 +22,31 @@ class Data(NamedTuple):
 
 
 def data(
-    n_rows=40, n_features=4, n_labels=5, missing=0.4, seed=0, n_new=20, unexplained=0.0
+    n_samples=40, n_features=4, n_labels=5, missing=0.4, seed=0, n_new=20, unexplained=0.0
 ) -> Data:
     """Correlated labels that depend on the features through two directions.
 
-    With ``unexplained``, on something else too, which all labels of a row share.
+    With ``unexplained``, on something else too, which all labels of a row fraction.
     """
     rng = np.random.default_rng(seed)
-    X = rng.normal(size=(n_rows + n_new, n_features))
+    X = rng.normal(size=(n_samples + n_new, n_features))
     hidden = np.tanh(X @ rng.normal(size=(n_features, 2)))
     if unexplained:
         hidden += unexplained * rng.normal(size=hidden.shape)
     scores = hidden @ rng.normal(size=(2, n_labels)) + 0.2 * rng.normal(size=(len(X), n_labels))
     truth = (scores > 0.1).astype(float)
-    Y = truth[:n_rows].copy()
+    Y = truth[:n_samples].copy()
     gaps = rng.random(Y.shape) < missing
-    gaps[np.arange(n_rows), np.arange(n_rows) % n_labels] = False  # one is known of every row
+    gaps[np.arange(n_samples), np.arange(n_samples) % n_labels] = False  # one is known of every row
     Y[gaps] = np.nan
-    return Data(X[:n_rows], Y, truth[:n_rows], X[n_rows:], truth[n_rows:])
+    return Data(X[:n_samples], Y, truth[:n_samples], X[n_samples:], truth[n_samples:])
 
 
 class Case(NamedTuple):
-    problem: Problem
-    start: Factors
-    prepared: Prepared
-    targets: Targets
+    problem: RMFLProblem
+    start: RMFLFactors
+    prepared: PreparedRows
+    targets: SignedLabels
 
 
 def case(
@@ -56,10 +56,10 @@ def case(
     loop = {name: settings.pop(name) for name in ("solver", "n_cg") if name in settings}
     model = RMFL(**settings)
     prepared = prepare(model, drawn.X, 0)
-    penalties = Penalties(*penalties)
+    penalties = RMFLPenalties(*penalties)
     targets = signed_targets(as_labels(drawn.Y))
     regression = prepared.regression(penalties.lambda_4 / penalties.lambda_3)
-    problem = Problem(targets, prepared.weights, regression, penalties, **loop)
+    problem = RMFLProblem(targets, prepared.weights, regression, penalties, **loop)
     rng = np.random.default_rng(seed)
     Z = rng.normal(size=(drawn.Y.shape[1], width))
     Z /= np.linalg.norm(Z, axis=1, keepdims=True)

@@ -90,7 +90,7 @@ def test_all_rows_equal():
 
 
 def test_two_rows():
-    model = fitted(data(n_rows=2, missing=0))
+    model = fitted(data(n_samples=2, missing=0))
     assert np.isfinite(model.decision_function(data().X_new)).all()
 
 
@@ -151,6 +151,6 @@ def test_an_approximation_of_a_precomputed_kernel_is_refused():
 
 
 def test_exact_solves_of_large_coupled_systems_are_refused():
-    drawn = data(n_rows=4100)
+    drawn = data(n_samples=4100)
     with pytest.raises(ValueError, match=r"solver='exact'.*use solver='cg'"):
         fitted(drawn, solver="exact", kernel="linear", max_iter=1)

@@ -13,9 +13,8 @@ from sklearn.neighbors import kneighbors_graph
 
 from labelgap import RMFL, KernelRidgePerLabel, Labels, metrics
 from labelgap.fitting import FitWarning
-from labelgap.models.rmfl import _prepare
-from labelgap.models.rmfl._model import Targets
-from labelgap.models.rmfl._thresholds import best_cuts, sigmoid_slope
+from labelgap.models.rmfl import _kernel_regression
+from labelgap.models.rmfl._rmfl_labels import SignedLabels, best_cuts, sigmoid_slope
 from models.rmfl.problems import data, fitted
 
 # row factors that may leave the regression, as far as labels ask for it
@@ -26,7 +25,7 @@ def test_gaps_are_better_filled_than_by_one_ridge_per_label():
     """Labels share two directions: what is known of some tells of the others."""
     gains = []
     for seed in range(3):
-        drawn = data(n_rows=150, n_labels=10, missing=0.7, seed=seed, n_new=200)
+        drawn = data(n_samples=150, n_labels=10, missing=0.7, seed=seed, n_new=200)
         model = fitted(drawn, lambda_4=0.3, ridge_v=10, max_iter=60)
         ridge = KernelRidgePerLabel(0.3).fit(drawn.X, drawn.Y)
         values = [
@@ -38,10 +37,10 @@ def test_gaps_are_better_filled_than_by_one_ridge_per_label():
 
 
 def test_completion_uses_the_labels_of_the_row():
-    drawn = data(n_rows=150, n_labels=10, missing=0.5, unexplained=0.7)
+    drawn = data(n_samples=150, n_labels=10, missing=0.5, unexplained=0.7)
     model = fitted(drawn, max_iter=60, **LOOSE)
     hidden = np.isnan(drawn.Y)
-    completed = model.complete(drawn.Y)
+    completed = model.impute(drawn.Y)
     np.testing.assert_array_equal(completed[~hidden], 2 * drawn.truth[~hidden] - 1)
     fitted_scores = model.row_factors_ @ model.label_factors_.T
     np.testing.assert_allclose(completed[hidden], fitted_scores[hidden], atol=0.02)
@@ -54,16 +53,16 @@ def test_completion_uses_the_labels_of_the_row():
 
 
 def test_completion_of_new_rows():
-    drawn = data(n_rows=150, n_labels=10, missing=0.3, n_new=100, unexplained=0.7)
+    drawn = data(n_samples=150, n_labels=10, missing=0.3, n_new=100, unexplained=0.7)
     model = fitted(drawn, **LOOSE)
     rng = np.random.default_rng(0)
     known = np.where(rng.random(drawn.Y_new.shape) < 0.5, drawn.Y_new, np.nan)
-    completed = model.complete(known, drawn.X_new)
+    completed = model.impute(known, drawn.X_new)
     scores = model.decision_function(drawn.X_new)
     truth = Labels.from_dense(np.where(np.isnan(known), drawn.Y_new, np.nan))
     values = [metrics.auc(truth, s, average="micro") for s in (completed, scores)]
     assert values[0] > values[1] + 0.02
-    nothing = model.complete(np.full(known.shape, np.nan), drawn.X_new)
+    nothing = model.impute(np.full(known.shape, np.nan), drawn.X_new)
     np.testing.assert_allclose(nothing, scores, atol=1e-8)
 
 
@@ -72,17 +71,17 @@ def test_completion_reads_the_labels_it_is_given():
     model = fitted(drawn)
     other = np.where(np.isnan(drawn.Y), np.nan, 1 - drawn.Y)
     hidden = np.isnan(drawn.Y)
-    assert np.abs(model.complete(other) - model.complete(drawn.Y))[hidden].max() > 0.1
+    assert np.abs(model.impute(other) - model.impute(drawn.Y))[hidden].max() > 0.1
 
 
 @pytest.mark.parametrize("Y", [np.zeros((3, 5)), np.zeros((40, 4))])
 def test_completion_of_something_else_is_refused(Y):
     with pytest.raises(ValueError, match=r"rows|labels"):
-        fitted(data()).complete(Y)
+        fitted(data()).impute(Y)
 
 
 def test_form_follows_the_shape():
-    few, many = data(n_rows=40, n_features=4), data(n_rows=20, n_features=30)
+    few, many = data(n_samples=40, n_features=4), data(n_samples=20, n_features=30)
     assert fitted(few, kernel="linear").form_ == "primal"
     assert fitted(many, kernel="linear").form_ == "dual"
     assert fitted(few).form_ == "dual"
@@ -177,7 +176,7 @@ def test_given_starts_are_used():
 
 def test_label_correlation_finds_twins_and_opposites():
     """Labels that agree get a positive correlation, opposite ones a negative one."""
-    drawn = data(n_rows=80, n_labels=3, missing=0)
+    drawn = data(n_samples=80, n_labels=3, missing=0)
     Y = np.column_stack([drawn.truth, drawn.truth[:, 0], 1 - drawn.truth[:, 0]])
     for lambda_2 in (0.0, 1.0):
         correlation = fitted(drawn._replace(Y=Y), lambda_2=lambda_2).label_correlation_
@@ -195,7 +194,7 @@ def test_cuts_are_the_best_of_all():
             rng = np.random.default_rng(seed)
             scores = np.round(rng.normal(size=(12, 1)), 1)
             signed = rng.choice([-1.0, 0.0, 1.0], size=(12, 1))
-            cut = best_cuts(scores, Targets(signed, None), criterion)[0]
+            cut = best_cuts(scores, SignedLabels(signed, None), criterion)[0]
             known = signed[:, 0] != 0
 
             def value(cut, scores=scores, known=known, signed=signed, criterion=criterion):
@@ -211,14 +210,14 @@ def test_cuts_are_the_best_of_all():
 def test_cuts_of_labels_without_information():
     scores = np.array([[0.5, -0.5, 0.3], [1.0, 0.2, 0.1]])
     signed = np.array([[0.0, -1, -1], [0.0, -1, -1]])
-    cuts = best_cuts(scores, Targets(signed, None), "f1")
+    cuts = best_cuts(scores, SignedLabels(signed, None), "f1")
     assert cuts[0] == 0
     assert (scores[:, 1:] <= cuts[1:]).all()
 
 
 def test_thresholds_help_where_zero_is_wrong():
     """Rare labels: shrunken scores hardly reach zero."""
-    drawn = data(n_rows=200, n_labels=6, missing=0.3, n_new=300)
+    drawn = data(n_samples=200, n_labels=6, missing=0.3, n_new=300)
     rare = (drawn.X[:, :1] + 0.5 * np.random.default_rng(0).normal(size=(200, 6)) > 1.2) * 1.0
     new = (drawn.X_new[:, :1] > 1.2) * np.ones((1, 6))
     settings = {"lambda_4": 10.0, "max_iter": 30}
@@ -238,7 +237,7 @@ def test_slope_has_the_least_log_loss():
     rng = np.random.default_rng(0)
     scores = rng.normal(size=(400, 3))
     signed = np.where(rng.random(scores.shape) < 1 / (1 + np.exp(-3 * scores)), 1.0, -1.0)
-    slope = sigmoid_slope(scores, Targets(signed, None), np.zeros(3))
+    slope = sigmoid_slope(scores, SignedLabels(signed, None), np.zeros(3))
     assert slope == pytest.approx(3, rel=0.15)
 
 
@@ -260,8 +259,8 @@ def test_a_callback_stops():
 
 def test_one_factorisation_per_fit(monkeypatch):
     calls = []
-    plain = _prepare.invert
-    monkeypatch.setattr(_prepare, "invert", lambda *a: calls.append(a) or plain(*a))
+    plain = _kernel_regression.invert
+    monkeypatch.setattr(_kernel_regression, "invert", lambda *a: calls.append(a) or plain(*a))
     fitted(data(), n_init=3, max_iter=20)
     assert len(calls) == 1
 
@@ -270,7 +269,7 @@ def test_prediction_in_small_blocks(monkeypatch):
     drawn = data()
     model = fitted(drawn)
     whole = model.decision_function(drawn.X_new)
-    monkeypatch.setattr(_prepare, "_BLOCK_CELLS", 100)
+    monkeypatch.setattr("labelgap.memory.working_bytes", lambda fraction: 8 * 100)
     np.testing.assert_allclose(model.decision_function(drawn.X_new), whole, atol=1e-12)
 
 

@@ -32,7 +32,7 @@ def test_a_model_is_shown_with_its_names():
     ax = plot_label_correlation(model)
     order = [list(model.classes_).index(name) for name in names_of(ax)]
     assert sorted(order) == list(range(5))
-    shown = np.asarray(ax.images[0].get_array())
+    shown = np.asarray(ax.collections[0].get_array())
     np.testing.assert_allclose(shown, model.label_correlation_[np.ix_(order, order)])
 
 

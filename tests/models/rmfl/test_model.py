@@ -9,13 +9,13 @@ import pytest
 from scipy import sparse
 from sklearn.metrics.pairwise import rbf_kernel
 
-from labelgap.kernels.gaussian_width import mean_distance_gamma
-from labelgap.models.rmfl._model import balancing_transform, complete_rows
-from labelgap.models.rmfl._systems import (
-    LabelCoupling,
-    RowCoupling,
-    System,
+from labelgap.kernels.neighbors import mean_distance_gamma
+from labelgap.models.rmfl._rmfl_objective import (
+    Coupling,
+    FactorSystem,
+    balancing_transform,
     difference_matrix,
+    impute_rows,
     solve,
 )
 from models.rmfl.problems import case, data
@@ -31,7 +31,7 @@ def all_parts(drawn, made, now):
 
 @pytest.mark.parametrize("missing", [0.0, 0.5])
 def test_objective_is_the_sum_over_entries(missing):
-    drawn = data(n_rows=15, missing=missing)
+    drawn = data(n_samples=15, missing=missing)
     made = case(drawn)
     now = made.problem.step(made.start)
     K, A, b = all_parts(drawn, made, now)
@@ -103,7 +103,7 @@ def test_every_single_step_is_none_the_worse():
 @pytest.mark.parametrize("missing", [0.0, 0.5])
 def test_the_end_is_stationary(missing):
     """Central differences of the brute-force objective in all unknowns are zero."""
-    drawn = data(n_rows=14, n_labels=3, missing=missing, seed=3)
+    drawn = data(n_samples=14, n_labels=3, missing=missing, seed=3)
     made = case(drawn, (0.5, 0.3, 1.0, 0.5, 0.3), n_factors=2, solver="exact")
     now = made.start
     for _ in range(600):
@@ -149,12 +149,12 @@ def systems(seed, complete):
     Z = rng.normal(size=(9, 4))
     right_side = rng.normal(size=(9, 3))
     for coupling in (
-        RowCoupling(S, 0.7, 1.1),
-        RowCoupling(S, 0.0, 1.1),
-        LabelCoupling(Z, 0.6, 0.3),
-        LabelCoupling(Z, 0.0, 0.3),
+        Coupling(difference_matrix(S), 0.7, 1.1),
+        Coupling(difference_matrix(S), 0.0, 1.1),
+        Coupling(Z.T, 0.6, 0.3),
+        Coupling(Z.T, 0.0, 0.3),
     ):
-        yield System(factors, observed, coupling, right_side)
+        yield FactorSystem(factors, observed, coupling, right_side)
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -174,7 +174,10 @@ def test_conjugate_gradient_and_exact_equal_a_dense_solve(seed, complete):
 def test_couplings_are_their_matrices(rng):
     S = sparse.csr_array(rng.normal(size=(5, 5)))
     M = rng.normal(size=(5, 2))
-    for coupling in (RowCoupling(S, 0.3, 2.0), LabelCoupling(rng.normal(size=(5, 3)), 0.4, 0.1)):
+    for coupling in (
+        Coupling(difference_matrix(S), 0.3, 2.0),
+        Coupling(rng.normal(size=(3, 5)), 0.4, 0.1),
+    ):
         dense = coupling.matrix().toarray()
         np.testing.assert_allclose(coupling.times(M), dense @ M)
         np.testing.assert_allclose(coupling.diagonal(), dense.diagonal())
@@ -234,6 +237,6 @@ def test_completed_rows_solve_their_system():
     now = made.problem.step(made.start)
     fitted = now.U - now.fit.residual
     weights = (made.prepared.weights, made.problem.penalties.lambda_1)
-    found = complete_rows(made.targets, now.V, fitted, 1.3, weights)
+    found = impute_rows(made.targets, now.V, fitted, 1.3, weights)
     expected = made.problem._solve_rows(now)
     np.testing.assert_allclose(found, expected, atol=1e-6)

@@ -9,10 +9,14 @@ from sklearn.kernel_ridge import KernelRidge
 from sklearn.linear_model import Ridge
 from sklearn.metrics.pairwise import rbf_kernel
 
-from labelgap.kernels.gaussian_width import mean_distance_gamma
-from labelgap.models.rmfl._inverse import Spectrum, invert
-from labelgap.models.rmfl._kernel import centre
-from labelgap.models.rmfl._prepare import _dual, _primal
+from labelgap.kernels.neighbors import mean_distance_gamma
+from labelgap.models.rmfl._kernel_regression import (
+    Spectrum,
+    centre,
+    dual_regressions,
+    invert,
+    primal_regressions,
+)
 from reference import rmfl as slow
 
 
@@ -27,7 +31,7 @@ def test_dual_is_the_printed_solution(rows, ratio, many_ratios):
     X, U = rows
     K = rbf_kernel(X, gamma=0.3)
     A, b = slow.printed_regression(K, U, ratio)
-    regression = _dual(K.copy(), many_ratios)(ratio)
+    regression = dual_regressions(K.copy(), many_ratios)(ratio)
     fit = regression.fit(U)
     np.testing.assert_allclose(fit.coef, A, rtol=1e-5, atol=1e-6)
     np.testing.assert_allclose(regression.intercept(U, fit.coef), b, atol=1e-8)
@@ -39,7 +43,7 @@ def test_dual_is_the_printed_solution(rows, ratio, many_ratios):
 @pytest.mark.parametrize("many_ratios", [False, True])
 def test_primal_is_ridge_regression(rows, form, many_ratios):
     X, U = rows
-    regression = _primal(form(X), many_ratios)(0.7)
+    regression = primal_regressions(form(X), many_ratios)(0.7)
     fit = regression.fit(U)
     ridge = Ridge(alpha=0.7).fit(X, U)
     np.testing.assert_allclose(fit.coef, ridge.coef_.T, atol=1e-10)
@@ -52,7 +56,11 @@ def test_primal_is_ridge_regression(rows, form, many_ratios):
 @pytest.mark.parametrize("form", ["dual", "primal"])
 def test_freedom_gives_the_residual_without_the_row(rows, form, many_ratios):
     X, U = rows
-    regression = (_dual(X @ X.T, many_ratios) if form == "dual" else _primal(X, many_ratios))(0.4)
+    regression = (
+        dual_regressions(X @ X.T, many_ratios)
+        if form == "dual"
+        else primal_regressions(X, many_ratios)
+    )(0.4)
     left_out = regression.fit(U).residual / regression.freedom()[:, None]
     for i in (0, 7, 24):
         rest = np.delete(np.arange(25), i)
@@ -63,7 +71,7 @@ def test_freedom_gives_the_residual_without_the_row(rows, form, many_ratios):
 
 def test_dual_of_the_linear_kernel_is_primal(rows):
     X, U = rows
-    dual, primal = _dual(X @ X.T, False)(0.3), _primal(X, False)(0.3)
+    dual, primal = dual_regressions(X @ X.T, False)(0.3), primal_regressions(X, False)(0.3)
     np.testing.assert_allclose(dual.fit(U).residual, primal.fit(U).residual, atol=1e-9)
     np.testing.assert_allclose(dual.fit(U).gram, primal.fit(U).gram, atol=1e-9)
     np.testing.assert_allclose(dual.freedom(), primal.freedom(), atol=1e-9)
@@ -72,7 +80,7 @@ def test_dual_of_the_linear_kernel_is_primal(rows):
 def test_a_transform_of_the_target_transforms_the_fit(rows, rng):
     X, U = rows
     G = rng.normal(size=(3, 3))
-    regression = _primal(X, False)(0.3)
+    regression = primal_regressions(X, False)(0.3)
     turned, again = regression.fit(U).turned(G), regression.fit(U @ G)
     for one, two in zip(turned, again, strict=True):
         np.testing.assert_allclose(one, two, atol=1e-9)
@@ -108,7 +116,7 @@ def test_the_inverse_takes_the_memory_of_the_matrix(rng):
     root = rng.normal(size=(50, 50))
     matrix = root @ root.T
     inverse = invert(matrix, 1.0)
-    assert np.shares_memory(inverse._matrix, matrix)
+    assert np.shares_memory(inverse.matrix, matrix)
 
 
 def test_centring_in_place(rng):
@@ -135,4 +143,6 @@ def test_without_centring_it_is_kernel_ridge(rows):
     K = rbf_kernel(X, gamma=0.3)
     centre(K)
     expected = KernelRidge(alpha=0.6, kernel="precomputed").fit(K, U).dual_coef_
-    np.testing.assert_allclose(_dual(K.copy(), False)(0.6).fit(U).coef, expected, atol=1e-9)
+    np.testing.assert_allclose(
+        dual_regressions(K.copy(), False)(0.6).fit(U).coef, expected, atol=1e-9
+    )

@@ -9,7 +9,7 @@ import pytest
 from sklearn.model_selection import GridSearchCV, KFold
 
 from labelgap import RMFL, RMFLCV, Labels, metrics
-from labelgap.models.rmfl import _inverse, _prepare, _search
+from labelgap.models.rmfl import _kernel_regression, _rmfl_cv, _rmfl_features
 from models.rmfl.problems import data
 
 GRID = {
@@ -41,9 +41,9 @@ def test_shared_work_is_done_once_per_fold(monkeypatch):
         monkeypatch.setattr(module, name, counted)
 
     for name in ("kernel_matrix", "nearest_rows", "reconstruction_weights", "mean_distance_gamma"):
-        count(_prepare, name)
-    count(_prepare, "invert")
-    count(_inverse, "eigh")
+        count(_rmfl_features, name)
+    count(_kernel_regression, "invert")
+    count(_kernel_regression, "eigh")
     found = search(data())
     assert len(found.cv_results_["params"]) == 24
     folds, refit = 3, 1
@@ -60,17 +60,17 @@ def test_shared_work_is_done_once_per_fold(monkeypatch):
 @pytest.mark.parametrize("kernel", ["rbf", "linear", "precomputed"])
 def test_predictions_are_those_of_independent_fits(kernel, monkeypatch):
     """From equal starts, every candidate on every fold, to 1e-6."""
-    drawn = data(n_rows=45)
+    drawn = data(n_samples=45)
     base = RMFL(3, kernel=kernel, max_iter=15, tol=0, random_state=3)
     X = drawn.X @ drawn.X.T if kernel == "precomputed" else drawn.X
     seen = []
-    plain = _search._score
+    plain = _rmfl_cv._score
 
     def watch(model, mapped, truth, name):
         seen.append(model._score_mapped(mapped))
         return plain(model, mapped, truth, name)
 
-    monkeypatch.setattr(_search, "_score", watch)
+    monkeypatch.setattr(_rmfl_cv, "_score", watch)
     cv = KFold(3)
     found = RMFLCV(base, **GRID, search="grid", cv=cv).fit(X, drawn.Y)
     pairs = product(cv.split(drawn.X), found.cv_results_["params"])
@@ -113,7 +113,7 @@ def test_losses_are_minimised_and_decisions_compared():
 def test_given_graphs_and_starts_are_cut_with_the_rows():
     drawn = data()
     rng = np.random.default_rng(0)
-    graph = _prepare.nearest_rows(drawn.X, 6)
+    graph = _rmfl_features.nearest_rows(drawn.X, 6)
     base = RMFL(
         3,
         max_iter=5,
@@ -148,7 +148,7 @@ def test_threads_make_no_difference():
 def test_completion_and_correlation_are_those_of_the_best():
     drawn = data()
     found = search(drawn)
-    np.testing.assert_array_equal(found.complete(drawn.Y), found.best_estimator_.complete(drawn.Y))
+    np.testing.assert_array_equal(found.impute(drawn.Y), found.best_estimator_.impute(drawn.Y))
     np.testing.assert_array_equal(
         found.label_correlation_, found.best_estimator_.label_correlation_
     )
@@ -156,7 +156,7 @@ def test_completion_and_correlation_are_those_of_the_best():
 
 def test_folds_that_cannot_be_scored_are_left_out():
     """A held-out fold without a positive has no average precision."""
-    drawn = data(n_rows=30, missing=0)
+    drawn = data(n_samples=30, missing=0)
     Y = drawn.Y.copy()
     Y[:10] = 0
     found = search(drawn._replace(Y=Y))
@@ -173,8 +173,8 @@ def test_an_empty_list_of_values_is_refused():
 def test_turns_find_the_best_of_what_they_try_and_share_work(monkeypatch):
     drawn = data()
     calls = []
-    plain = _prepare.kernel_matrix
-    monkeypatch.setattr(_prepare, "kernel_matrix", lambda *a: calls.append(a) or plain(*a))
+    plain = _rmfl_features.kernel_matrix
+    monkeypatch.setattr(_rmfl_features, "kernel_matrix", lambda *a: calls.append(a) or plain(*a))
     found = search(drawn, search="coordinate", random_state=0)
     assert len(calls) == 3 + 1  # folds, and the fit to all rows
     every = search(drawn)
@@ -207,12 +207,12 @@ def test_turns_stop_at_the_number_of_candidates():
 def test_rows_with_few_observed_labels_are_not_ranked(missing, metric, monkeypatch):
     """With one observed label in a row its average precision is one, whatever the scores."""
     used = set()
-    plain = _search._score
+    plain = _rmfl_cv._score
 
     def watch(model, mapped, truth, name):
         used.add(name)
         return plain(model, mapped, truth, name)
 
-    monkeypatch.setattr(_search, "_score", watch)
+    monkeypatch.setattr(_rmfl_cv, "_score", watch)
     search(data(missing=missing), scoring=None, lambda_1=(1.0,), lambda_2=(0.0,))
     assert used == {metric}

@@ -7,7 +7,7 @@ import pytest
 from sklearn.metrics.pairwise import rbf_kernel
 
 from labelgap import RMFL
-from labelgap.kernels.gaussian_width import mean_distance_gamma
+from labelgap.kernels.neighbors import mean_distance_gamma
 from models.rmfl.problems import data, fitted
 from reference import rmfl as slow
 
@@ -132,7 +132,7 @@ def test_a_full_nystroem_approximation_is_the_kernel():
 
 @pytest.mark.parametrize("approximation", ["nystroem", "random_features"])
 def test_the_stated_error_falls_with_more_components(approximation):
-    drawn = data(n_rows=120)
+    drawn = data(n_samples=120)
     exact = fitted(drawn).decision_function(drawn.X_new)
     errors, gaps = [], []
     for n_components in (5, 40, 110):

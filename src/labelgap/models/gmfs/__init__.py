@@ -1,7 +1,7 @@
-"""GMFS: feature selection when a zero may mean that nobody looked."""
+"""GMFS: feature selection when a zero may be a missing label."""
 
-from labelgap.models.gmfs._estimator import GMFS
-from labelgap.models.gmfs._missing import LikelyMissing, Observability
-from labelgap.models.gmfs._stability import StabilitySelection
+from labelgap.models.gmfs._gmfs import GMFS
+from labelgap.models.gmfs._gmfs_missing import ExaminedProbability, LikelyMissing
+from labelgap.models.gmfs._stability_selection import StabilitySelection
 
-__all__ = ["GMFS", "LikelyMissing", "Observability", "StabilitySelection"]
+__all__ = ["GMFS", "ExaminedProbability", "LikelyMissing", "StabilitySelection"]

@@ -1,5 +1,5 @@
-"""ML-LCS: labels that no training row carries, from label co-occurrence counts."""
+"""ML-LCS: labels that no training sample carries, from label co-occurrence counts."""
 
-from labelgap.models.mllcs._estimator import MLLCS
+from labelgap.models.mllcs._mllcs import MLLCS
 
 __all__ = ["MLLCS"]

@@ -1,0 +1,1 @@
+"""``labelgap bench``: an entry point that the command line of labelgap finds."""

@@ -1,0 +1,240 @@
+"""Incomplete multi-source feature learning: one linear model per pattern of views."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from itertools import islice
+from numbers import Real
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+from scipy.special import expit
+from sklearn.utils._param_validation import Interval, StrOptions
+
+from labelgap.estimator import LabelGapClassifier
+from labelgap.fitting import Monitor
+from labelgap.kernels.probabilities import fit_sigmoid, log_odds
+from labelgap.labels import Labels, observed_prevalence
+from labelgap.views import covering_views, require_every_view
+from labelgap_papers.kernels.proximal import proximal_path
+from labelgap_papers.methods._imsf_problem import (
+    IMSFProblem,
+    WorkingSets,
+    first_curvature,
+    first_state,
+    largest_weights,
+    logistic_loss,
+    read_problem,
+    shrink_features,
+    squared_loss,
+)
+from labelgap_papers.methods._iterative import ITERATIONS, Iterative
+from labelgap_papers.methods._view_blocks import ViewScaling, dense_views, learn_scaling
+
+__all__ = ["IMSF"]
+
+_MOST_NUMBERS = 2**20
+
+
+class IMSF(Iterative, LabelGapClassifier):
+    """Incomplete multi-source feature learning [1]_.
+
+    Rows with the same views form a pattern, and every pattern p has a linear model of its own on
+    the features it has. A feature is used in all patterns or in none:
+
+        min  sum_p loss_p(X_p w_p + b_p, y_p) + lambda sum_f ||(w_pf over the patterns with f)||
+
+    for every label apart. With the logistic loss loss_p is the mean log-loss over the rows of the
+    pattern; with least squares it is half the sum of squares for labels -1 and 1, without b.
+    Nothing is filled in for absent views; a missing value inside a view that is there has the mean
+    of its feature. Unlabeled zeros are zeros.
+
+    Parameters
+    ----------
+    views : Views or mapping from name to slice, pair or width, default=None
+        The columns of each view, see :func:`labelgap.views.from_blocks`; one view by default.
+    alpha : float, default=0.1
+        lambda, as a fraction of the smallest one (of each label) at which no feature is used.
+    loss : {"logistic", "squared"}, default="logistic"
+    unknown : {"ignore", "negative"}, default="ignore"
+        Whether rows are left out of the model of a label that is unknown for them, or labels are
+        taken for irrelevant where they are unknown. The method itself knows no gaps in labels;
+        comparisons in the literature count them as irrelevant.
+    max_iter : int, default=2000
+    tol : float, default=1e-06
+        Converged when the objective, summed over labels, falls by less than ``tol`` times its
+        size.
+    restart : bool, default=True
+        Whether momentum is dropped when the objective would increase, so that it never does.
+        False is the published method.
+    callback : callable, default=None
+        Called with a :class:`labelgap.fitting.Progress` after every iteration; True stops.
+
+    Attributes
+    ----------
+    patterns_ : bool ndarray of shape (n_patterns, n_views)
+        The patterns of the training rows.
+    modelled_ : bool ndarray of shape (n_patterns, n_labels)
+        Which label has a model in which pattern: it needs rows of both kinds there.
+    coef_ : ndarray of shape (n_patterns, n_features, n_labels)
+        w, of standardised features; zero for features that a pattern lacks.
+    intercept_ : ndarray of shape (n_patterns, n_labels)
+        b.
+    prior_ : ndarray of shape (n_labels,)
+        Log-odds of labels without any model.
+    slope_, level_ : float
+        Of the sigmoid that makes probabilities of least squares; 1 and 0 for the logistic loss.
+    views_ : Views
+    scaling_ : ViewScaling
+        Every feature is centred and divided by its standard deviation over the rows that have it.
+    curvature_ : float
+        Of the last step; the largest of all labels where these are fitted one by one.
+    trace_ : Trace
+        Objective of every iteration, to be minimised, and how the fit ended.
+    n_iter_ : int
+    classes_, n_features_in_, feature_names_in_
+        As in every estimator.
+
+    Notes
+    -----
+    A new row is predicted by the model of its pattern. The paper says nothing of a row whose
+    pattern did not occur (or has no model of the label): it is predicted from the pattern with
+    most features among those it has all the views for, and if there is none, from the one with
+    which it shares most features, the others at their means.
+
+    All labels are fitted in one array of n_patterns x n_features x n_labels numbers while there are
+    at most a million of them. Beyond that labels are fitted one by one, each on a set of features
+    that grows by those that violate the conditions of its optimum, and an iteration is a round of
+    at most 200 steps for every label that is not finished.
+
+    References
+    ----------
+    .. [1] L. Yuan, Y. Wang, P. M. Thompson, V. A. Narayan and J. Ye. Multi-source feature learning
+       for joint analysis of incomplete multiple heterogeneous neuroimaging data. NeuroImage 61,
+       2012.
+    """
+
+    _allow_missing_features = True
+    _parameter_constraints: ClassVar[dict[str, list]] = {
+        "views": [Mapping, None],
+        "alpha": [Interval(Real, 0, None, closed="left")],
+        "loss": [StrOptions({"logistic", "squared"})],
+        "unknown": [StrOptions({"ignore", "negative"})],
+        **ITERATIONS,
+        "restart": ["boolean"],
+    }
+
+    def __init__(
+        self,
+        views: Mapping[str, Any] | None = None,
+        alpha: float = 0.1,
+        *,
+        loss: Literal["logistic", "squared"] = "logistic",
+        unknown: Literal["ignore", "negative"] = "ignore",
+        max_iter: int = 2000,
+        tol: float = 1e-6,
+        restart: bool = True,
+        callback: Callable | None = None,
+    ) -> None:
+        self.views = views
+        self.alpha = alpha
+        self.loss = loss
+        self.unknown = unknown
+        self.max_iter = max_iter
+        self.tol = tol
+        self.restart = restart
+        self.callback = callback
+
+    def _fit(self, X: Any, labels: Labels) -> None:
+        self.views_ = covering_views(self.views, X)
+        values, there = dense_views(X, self.views_)
+        require_every_view(self.views_, there)
+        if not labels.n_observed(unlabeled=True):
+            raise ValueError("y has no observed entry at all: give the labels of some rows")
+        Y = 2 * labels.to_dense(unknown=0.0 if self.unknown == "negative" else np.nan) - 1
+        self.scaling_: ViewScaling = learn_scaling(values, self.views_, "standard")
+        self.prior_ = log_odds(observed_prevalence(labels))
+        self.patterns_, pattern_of = np.unique(there, axis=0, return_inverse=True)
+        columns = [self._columns(pattern) for pattern in self.patterns_]
+        problem = read_problem(self.scaling_.filled(values), Y, pattern_of.ravel(), columns)
+        self.modelled_ = problem.n_known > 0
+        self._descend(problem)
+        self._calibrate(X, Y)
+
+    def _descend(self, problem: IMSFProblem) -> None:
+        monitor = self._monitor()
+        if np.prod(problem.shape) > _MOST_NUMBERS:
+            state = self._descend_by_sets(problem, monitor)
+        else:
+            state = self._descend_at_once(problem, monitor)
+        self.coef_, self.intercept_ = state[:, :-1], state[:, -1]
+        self._keep_trace(monitor)
+
+    def _descend_at_once(self, problem: IMSFProblem, monitor: Monitor) -> np.ndarray:
+        smooth = squared_loss(problem) if self.loss == "squared" else logistic_loss(problem)
+        start = first_state(problem, with_intercepts=self.loss == "logistic")
+        prox = shrink_features(float(self.alpha) * largest_weights(smooth, start))
+        path = proximal_path(
+            smooth,
+            prox,
+            start,
+            curvature=first_curvature(smooth, prox, start, problem.n_samples),
+            restart=self.restart,
+        )
+        for point in islice(path, self.max_iter):
+            if monitor.record(point.value):
+                break
+        self.curvature_ = point.curvature
+        return point.x
+
+    def _descend_by_sets(self, problem: IMSFProblem, monitor: Monitor) -> np.ndarray:
+        sets = WorkingSets(problem, self.loss, float(self.alpha), self.tol, self.restart)
+        for _ in range(self.max_iter):
+            if monitor.record(sets.round()):
+                break
+        self.curvature_ = sets.curvature
+        return sets.state
+
+    def _calibrate(self, X: Any, Y: np.ndarray) -> None:
+        self.slope_, self.level_ = 1.0, 0.0
+        if self.loss == "squared":
+            scores, is_modelled = self._scores(X)
+            used = is_modelled & ~np.isnan(Y)
+            if used.any():
+                self.slope_, self.level_ = fit_sigmoid(scores[used], (Y[used] > 0).astype(float))
+
+    def _columns(self, pattern: np.ndarray) -> np.ndarray:
+        parts = [np.arange(v.start, v.stop) for v in self.views_.values()]
+        return np.concatenate([part for part, has in zip(parts, pattern, strict=True) if has])
+
+    def _scores(self, X: Any) -> tuple[np.ndarray, np.ndarray]:
+        """X w + b from the pattern that stands for each row, and where there is one."""
+        values, there = dense_views(X, self.views_)
+        features = self.scaling_.filled(values)
+        n_labels = len(self.prior_)
+        scores = np.zeros((len(features), n_labels))
+        asked, pattern_of = np.unique(there, axis=0, return_inverse=True)
+        for position, pattern in enumerate(asked):
+            rows = np.flatnonzero(pattern_of.ravel() == position)
+            source = self._sources(pattern)
+            for p in np.unique(source):
+                cells = np.ix_(rows, source == p)
+                coef, intercept = self.coef_[p][:, source == p], self.intercept_[p, source == p]
+                scores[cells] = features[rows] @ coef + intercept
+        is_modelled = np.broadcast_to(self.modelled_.any(axis=0), scores.shape)
+        return scores, is_modelled
+
+    def _sources(self, pattern: np.ndarray) -> np.ndarray:
+        """The pattern with which each label is predicted for rows of some pattern."""
+        widths = np.array(list(self.views_.widths.values()))
+        shared = (self.patterns_ & pattern) @ widths
+        lacking = (self.patterns_ & ~pattern) @ widths
+        order = np.lexsort((lacking, -shared, lacking > 0))
+        return order[np.argmax(self.modelled_[order], axis=0)]
+
+    def _decision_function(self, X: Any) -> np.ndarray:
+        scores, is_modelled = self._scores(X)
+        return np.where(is_modelled, self.slope_ * scores + self.level_, self.prior_)
+
+    def _predict_proba(self, X: Any) -> np.ndarray:
+        return expit(self._decision_function(X))

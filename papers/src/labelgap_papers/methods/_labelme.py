@@ -1,0 +1,372 @@
+"""Multi-view embedding of incompletely labelled data."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from numbers import Integral, Real
+from typing import Any, ClassVar, Literal, NamedTuple
+
+import numpy as np
+from scipy import linalg
+from scipy.special import expit
+from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.utils._param_validation import Interval, StrOptions
+
+from labelgap.estimator import LabelGapClassifier
+from labelgap.fitting import Monitor
+from labelgap.kernels.probabilities import fit_sigmoid
+from labelgap.kernels.weighted_ridge import weighted_ridge
+from labelgap.labels import Labels, observed_prevalence
+from labelgap.views import count_factors, covering_views, require_every_view
+from labelgap_papers.kernels.two_thirds import leading_svd
+from labelgap_papers.methods._iterative import ITERATIONS, Iterative
+from labelgap_papers.methods._view_blocks import (
+    ViewScaling,
+    dense_views,
+    learn_scaling,
+    warn_of_filled_views,
+)
+
+__all__ = ["LabelMe"]
+
+
+class LabelMe(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Iterative, LabelGapClassifier):
+    """Multi-view embedding learning for incompletely labelled data [1]_, after its description.
+
+    Every view is mapped linearly into one space in which the images of a row lie close together,
+    around a vector z from which its labels are predicted:
+
+        min  sum_v ||X_v W_v - Z||^2 + alpha ||M o (Z B + 1 c' - Y)||^2
+             + ridge (sum_v ||W_v||^2 + ||B||^2),
+
+    where M leaves out unknown labels. Unlabeled zeros are zeros. Rows without labels take part, and
+    new rows are placed at the mean of their images, which is the minimum for rows without labels.
+
+    This objective is a reconstruction from how [2]_ describes the method (a subspace in which the
+    views of an object are close, learned with incomplete labels, for complete views). It need not
+    be that of [1]_ in detail, and figures published for LabelMe need not be those of this class.
+
+    Parameters
+    ----------
+    views : Views or mapping from name to slice, pair or width, default=None
+        The columns of each view, see :func:`labelgap.views.from_blocks`; one view by default.
+    n_factors : int or float, default=0.5
+        Size of the space; a float is a fraction of the width of the narrowest view.
+    alpha : float, default=1.0
+        Weight of the labels against the agreement of the views.
+    ridge : float, default=0.3
+        Of the maps. A row of a scaled view has mean squared length 1.
+    absent : {"mean", "ignore"}, default="mean"
+        The method assumes complete views. "mean" fills absent ones with the means of the features,
+        with a warning, as in the comparison of [2]_; "ignore" leaves their images out. Missing
+        values inside a view have the mean of their feature either way.
+    scaling : {"balance"} or None, default="balance"
+        "balance" centres the features and divides each view by the root mean square length of its
+        rows; None leaves X as it is.
+    max_iter : int, default=300
+    tol : float, default=1e-05
+        Converged when the objective falls by less than ``tol`` times its size.
+    callback : callable, default=None
+        Called with a :class:`labelgap.fitting.Progress` after every iteration; True stops.
+
+    Attributes
+    ----------
+    projections_ : ndarray of shape (n_features, k)
+        W of all views, of scaled features.
+    embedding_ : ndarray of shape (n_samples, k)
+        Z, observed labels taken into account.
+    coef_, intercept_ : ndarrays of shape (k, n_labels) and (n_labels,)
+        B and c.
+    slope_, level_ : float
+        Of the sigmoid that makes probabilities of fitted values.
+    views_ : Views
+    scaling_ : ViewScaling
+    trace_ : Trace
+        Objective of every iteration, to be minimised, and how the fit ended.
+    n_iter_ : int
+    classes_, n_features_in_, feature_names_in_
+        As in every estimator.
+
+    Notes
+    -----
+    W, (B, c) and Z are each the exact minimum for the others, and the scale is shifted between Z
+    and B; the objective never increases. The systems for W are factorised once. The sigmoid is
+    fitted to training rows as new ones are seen, from their views alone.
+
+    References
+    ----------
+    .. [1] W. Zhang, K. Zhang, P. Gu and X. Xue. Multi-view embedding learning for incompletely
+       labeled data. IJCAI, 2013.
+    .. [2] Q. Tan, G. Yu, C. Domeniconi, J. Wang and Z. Zhang. Incomplete multi-view weak-label
+       learning. IJCAI, 2018.
+    """
+
+    _allow_missing_features = True
+    _parameter_constraints: ClassVar[dict[str, list]] = {
+        "views": [Mapping, None],
+        "n_factors": [
+            Interval(Integral, 1, None, closed="left"),
+            Interval(Real, 0, 1, closed="right"),
+        ],
+        "alpha": [Interval(Real, 0, None, closed="neither")],
+        "ridge": [Interval(Real, 0, None, closed="neither")],
+        "absent": [StrOptions({"mean", "ignore"})],
+        "scaling": [StrOptions({"balance"}), None],
+        **ITERATIONS,
+    }
+
+    def __init__(
+        self,
+        views: Mapping[str, Any] | None = None,
+        n_factors: int | float = 0.5,
+        *,
+        alpha: float = 1.0,
+        ridge: float = 0.3,
+        absent: Literal["mean", "ignore"] = "mean",
+        scaling: Literal["balance"] | None = "balance",
+        max_iter: int = 300,
+        tol: float = 1e-5,
+        callback: Callable | None = None,
+    ) -> None:
+        self.views = views
+        self.n_factors = n_factors
+        self.alpha = alpha
+        self.ridge = ridge
+        self.absent = absent
+        self.scaling = scaling
+        self.max_iter = max_iter
+        self.tol = tol
+        self.callback = callback
+
+    def _fit(self, X: Any, labels: Labels) -> None:
+        self.views_ = covering_views(self.views, X)
+        values, there = dense_views(X, self.views_)
+        k = count_factors(self.n_factors, self.views_)
+        require_every_view(self.views_, there)
+        if not labels.n_observed(unlabeled=True):
+            raise ValueError("y has no observed entry at all: give the labels of some rows")
+        if self.absent == "mean":
+            warn_of_filled_views(type(self).__name__, values, there)
+        self.scaling_: ViewScaling = learn_scaling(values, self.views_, self.scaling)
+        Y = labels.to_dense()
+        seen = ~np.isnan(Y).all(axis=0)
+        features = self.scaling_.filled(values)
+        views = self._views(features, there)
+        problem = LabelMeProblem(views, len(Y), Y[:, seen], float(self.alpha), float(self.ridge))
+        monitor = self._monitor()
+        params, W = descend(problem, _first_vectors(features, k), monitor)
+        self._keep_trace(monitor)
+        self.projections_ = np.vstack(W)
+        self.embedding_ = params.Z
+        self.coef_ = np.zeros((k, len(seen)))
+        self.coef_[:, seen] = params.B
+        self.intercept_ = observed_prevalence(labels)
+        self.intercept_[seen] = params.c
+        fitted, known = self._fitted(features, there), ~np.isnan(Y)
+        self.slope_, self.level_ = fit_sigmoid(fitted[known], Y[known])
+        self._n_features_out = k
+
+    def _views(self, features: np.ndarray, there: np.ndarray) -> list[View]:
+        found = []
+        for position, columns in enumerate(self.views_.values()):
+            present = there[:, position] if self.absent == "ignore" else np.ones(len(there), bool)
+            rows = np.flatnonzero(present)
+            found.append(View(rows, np.ascontiguousarray(features[rows, columns])))
+        return found
+
+    def transform(self, X: Any) -> np.ndarray:
+        """Means of the images of rows under their views, of shape (n_samples, k)."""
+        values, there = dense_views(self._validate_predict(X), self.views_)
+        return self._embed(self.scaling_.filled(values), there)
+
+    def _embed(self, features: np.ndarray, there: np.ndarray) -> np.ndarray:
+        parts = np.split(self.projections_, np.cumsum(list(self.views_.widths.values()))[:-1])
+        views = self._views(features, there)
+        total, count = image_sums(views, images_of(views, parts), len(features))
+        return total / count[:, None]
+
+    def _fitted(self, features: np.ndarray, there: np.ndarray) -> np.ndarray:
+        return self._embed(features, there) @ self.coef_ + self.intercept_
+
+    def _decision_function(self, X: Any) -> np.ndarray:
+        values, there = dense_views(X, self.views_)
+        return self.slope_ * self._fitted(self.scaling_.filled(values), there) + self.level_
+
+    def _predict_proba(self, X: Any) -> np.ndarray:
+        return expit(self._decision_function(X))
+
+
+class View(NamedTuple):
+    """rows : those that have the view; features : (n_present, d_v)"""
+
+    rows: np.ndarray
+    features: np.ndarray
+
+
+class LabelMeProblem(NamedTuple):
+    """Y : (n, c), 0, 1 and NaN, every label with a known entry"""
+
+    views: list[View]
+    n_samples: int
+    Y: np.ndarray
+    alpha: float
+    ridge: float
+
+
+class LabelMeParams(NamedTuple):
+    """W is what ``RidgeMap`` makes of the source, a matrix of vectors.
+
+    source : (n, k); images : X_v W_v of every view; square : sum_v ||W_v||^2
+    Z : (n, k); B : (k, c); c : (c,)
+    """
+
+    source: np.ndarray
+    images: list[np.ndarray]
+    square: float
+    Z: np.ndarray
+    B: np.ndarray
+    c: np.ndarray
+
+
+class RidgeMap:
+    """W = argmin ||A W - Z||^2 + ridge ||W||^2, by a system of rows or of columns.
+
+    With more columns than rows, A W and ||W||^2 follow from the system of rows, and no matrix of
+    the size of W is made before it is asked for. Rows without a value other than zero, which stand
+    for an absent view, take no part.
+    """
+
+    def __init__(self, A: np.ndarray, ridge: float) -> None:
+        self.n_samples, self.ridge = len(A), ridge
+        self.used = np.flatnonzero(A.any(axis=1))
+        self.A = A if len(self.used) == len(A) else A[self.used]
+        n, d = self.A.shape
+        self.by_columns = d <= n
+        gram = self.A.T @ self.A if self.by_columns else self.A @ self.A.T
+        gram.flat[:: len(gram) + 1] += ridge
+        self.system = linalg.cho_factor(gram, overwrite_a=True)
+
+    def weights(self, Z: np.ndarray) -> np.ndarray:
+        """W, of shape (d, k)."""
+        if self.by_columns:
+            return linalg.cho_solve(self.system, self.A.T @ Z[self.used])
+        return self.A.T @ linalg.cho_solve(self.system, Z[self.used])
+
+    def image(self, Z: np.ndarray) -> tuple[np.ndarray, float]:
+        """A W and ||W||^2."""
+        image = np.zeros((self.n_samples, Z.shape[1]))
+        if self.by_columns:
+            W = self.weights(Z)
+            image[self.used] = self.A @ W
+            return image, float(np.vdot(W, W))
+        dual = linalg.cho_solve(self.system, Z[self.used])
+        part = Z[self.used] - self.ridge * dual
+        image[self.used] = part
+        return image, float(np.vdot(dual, part))
+
+
+def descend(
+    problem: LabelMeProblem, Z: np.ndarray, monitor: Monitor
+) -> tuple[LabelMeParams, list[np.ndarray]]:
+    """W, (B, c) and Z in turn until the monitor says stop; the objective never increases.
+
+    The second result is W.
+    """
+    maps = [RidgeMap(view.features, problem.ridge) for view in problem.views]
+    for _ in range(monitor.max_iter):
+        B, c = step_labels(problem, Z)
+        params = balance(problem, step_vectors(problem, step_images(problem, maps, Z), B, c))
+        Z = params.Z
+        if monitor.record(objective(problem, params)):
+            break
+    pairs = zip(problem.views, maps, strict=True)
+    return params, [ridge_map.weights(params.source[view.rows]) for view, ridge_map in pairs]
+
+
+class Images(NamedTuple):
+    """The part of ``LabelMeParams`` that W decides."""
+
+    source: np.ndarray
+    images: list[np.ndarray]
+    square: float
+
+
+def step_images(problem: LabelMeProblem, maps: list[RidgeMap], Z: np.ndarray) -> Images:
+    """The best W of every view for given vectors."""
+    pairs = zip(problem.views, maps, strict=True)
+    found = [ridge_map.image(Z[view.rows]) for view, ridge_map in pairs]
+    return Images(Z, [image for image, _ in found], sum(square for _, square in found))
+
+
+def step_labels(problem: LabelMeProblem, Z: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """One ridge regression per label on the rows that know it; the intercept is free."""
+    known = ~np.isnan(problem.Y)
+    features = np.column_stack([Z, np.ones(len(Z))])
+    penalties = np.full(features.shape[1], problem.ridge / problem.alpha)
+    penalties[-1] = 0.0
+    cross = np.nan_to_num(problem.Y).T @ features
+    weights = np.ascontiguousarray(known.T, dtype=np.float64)
+    solved = weighted_ridge(weights, features, cross, penalties).z.T
+    return solved[:-1], solved[-1]
+
+
+def step_vectors(
+    problem: LabelMeProblem, views: Images, B: np.ndarray, c: np.ndarray
+) -> LabelMeParams:
+    """Every z between the images of its row and what its known labels ask for."""
+    known = ~np.isnan(problem.Y)
+    total, count = image_sums(problem.views, views.images, problem.n_samples)
+    wanted = np.where(known, problem.Y - c, 0.0)
+    right_side = total + problem.alpha * (wanted @ B.T)
+    ridge = np.repeat(count[:, None], total.shape[1], axis=1)
+    Z = weighted_ridge(problem.alpha * known, np.ascontiguousarray(B.T), right_side, ridge).z
+    return LabelMeParams(*views, Z, B, c)
+
+
+def balance(problem: LabelMeProblem, params: LabelMeParams) -> LabelMeParams:
+    """Z and W times t, B divided by it, with the best t: the fitted labels stay as they are."""
+    growing = _spread(problem, params) + problem.ridge * params.square
+    falling = problem.ridge * float(np.vdot(params.B, params.B))
+    if growing <= 0 or falling <= 0:
+        return params
+    t = (falling / growing) ** 0.25
+    images = [t * image for image in params.images]
+    square = t**2 * params.square
+    return LabelMeParams(t * params.source, images, square, t * params.Z, params.B / t, params.c)
+
+
+def objective(problem: LabelMeProblem, params: LabelMeParams) -> float:
+    residual = np.nan_to_num(params.Z @ params.B + params.c - problem.Y)
+    squares = params.square + float(np.vdot(params.B, params.B))
+    value = _spread(problem, params) + problem.ridge * squares
+    return value + problem.alpha * float(np.vdot(residual, residual))
+
+
+def images_of(views: list[View], W: list[np.ndarray]) -> list[np.ndarray]:
+    return [view.features @ w for view, w in zip(views, W, strict=True)]
+
+
+def image_sums(
+    views: list[View], images: list[np.ndarray], n_samples: int
+) -> tuple[np.ndarray, np.ndarray]:
+    """The sum of the images of every row, and how many there are."""
+    total, count = np.zeros((n_samples, images[0].shape[1])), np.zeros(n_samples)
+    for view, image in zip(views, images, strict=True):
+        total[view.rows] += image
+        count[view.rows] += 1
+    return total, count
+
+
+def _spread(problem: LabelMeProblem, params: LabelMeParams) -> float:
+    """sum_v ||X_v W_v - Z||^2."""
+    total = 0.0
+    for view, image in zip(problem.views, params.images, strict=True):
+        residual = image - params.Z[view.rows]
+        total += float(np.vdot(residual, residual))
+    return total
+
+
+def _first_vectors(features: np.ndarray, k: int) -> np.ndarray:
+    """Principal components; zeros where there are more factors than those."""
+    left, values, _ = leading_svd(features, k)
+    return np.pad(left * values, ((0, 0), (0, k - len(values))))

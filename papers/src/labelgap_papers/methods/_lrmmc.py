@@ -1,0 +1,380 @@
+"""Low-rank multi-view matrix completion."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from itertools import islice
+from numbers import Integral, Real
+from typing import Any, ClassVar, Literal, NamedTuple
+
+import numpy as np
+from scipy import linalg
+from scipy.special import expit
+from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.utils._param_validation import Interval, StrOptions
+
+from labelgap.estimator import LabelGapClassifier
+from labelgap.fitting import Monitor, Trace
+from labelgap.kernels.low_rank import low_rank_path, nuclear_norm, thin_svd
+from labelgap.labels import Labels
+from labelgap.views import count_factors, covering_views, require_every_view
+from labelgap_papers.kernels.two_thirds import cheapest_factors, factorise
+from labelgap_papers.methods._iterative import ITERATIONS, Iterative
+from labelgap_papers.methods._label_completion import CompletionProblem, complete_labels
+from labelgap_papers.methods._view_blocks import (
+    ViewScaling,
+    dense_views,
+    learn_scaling,
+    warn_of_filled_views,
+)
+
+__all__ = ["LRMMC"]
+
+
+class LRMMC(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Iterative, LabelGapClassifier):
+    """Low-rank multi-view learning in matrix completion [1]_.
+
+    All views of a row share one vector b; labels and these vectors are then completed together:
+
+        min  sum_v theta_v ||B P_v - X_v||^2 / n + mu ||B||_* + eta sum_v ||P_v||^2
+             + gamma ||theta||^2,     theta >= 0, sum_v theta_v = 1,
+
+        min  log-loss of Z_Y + c at the observed labels (mean over them)
+             + ||Z_B - B||^2 / (2 n k) + weight ||[Z_Y Z_B]||_*,
+
+    where B is scaled to a root mean square of ``feature_scale`` in the second. Unknown labels are
+    left out of the loss. Rows all of whose labels are unknown take part in both steps, as in the
+    paper, which has no other way to predict; see Notes for new rows. Views must be complete: absent
+    ones, and missing values, are filled with the means of the features, with a warning (as in the
+    comparison of [2]_). Unlabeled zeros are zeros.
+
+    Parameters
+    ----------
+    views : Views or mapping from name to slice, pair or width, default=None
+        The columns of each view, see :func:`labelgap.views.from_blocks`; one view by default.
+    n_factors : int or float, default=0.5
+        Size of the vectors; a float is a fraction of the width of the narrowest view.
+    mu : float, default=0.001
+        Weight of the nuclear norm of B. The loss is a mean over rows, the norm grows with them.
+    eta : float, default=0.001
+        Weight of the squares of P.
+    gamma : float or None, default=1.0
+        Evens out the weights of the views, which go to the best reproduced view alone for small
+        values; None keeps them equal.
+    completion : float, default=0.3
+        Weight of the nuclear norm in the completion, as a fraction of the smallest one that leaves
+        nothing of the labels when they are completed without features. From 1 on labels follow
+        features alone; below, they also have directions of their own.
+    feature_scale : float, default=10.0
+        Root mean square of B in the completion. Labels that follow a direction of B cost less the
+        longer B is there: large values make rows without labels follow their features more.
+    scaling : {"balance"} or None, default="balance"
+        "balance" centres the features and divides each view by the root mean square length of its
+        rows; None leaves X as it is.
+    max_iter : int, default=500
+        Iterations of the first problem, and steps of the second.
+    tol : float, default=1e-06
+        Converged when the objective falls by less than ``tol`` times its size.
+    n_steps : int, default=20
+        Proximal gradient steps for B in each iteration.
+    init : "spectral" or array of shape (n_samples, n_factors), default="spectral"
+        Where B starts. "spectral" is the global minimum for equal weights, which takes one
+        singular value decomposition; with one view or ``gamma=None`` nothing is left to do.
+    callback : callable, default=None
+        Called with a :class:`labelgap.fitting.Progress` after every iteration; True stops.
+
+    Attributes
+    ----------
+    embedding_ : ndarray of shape (n_samples, k)
+        B.
+    loadings_ : ndarray of shape (k, n_features)
+        P of all views, of scaled features.
+    view_weights_ : dict from name to float
+        theta.
+    imputed_ : ndarray of shape (n_samples, n_labels)
+        Log-odds of the training rows, observed labels taken into account.
+    coef_, intercept_ : ndarrays of shape (k, n_labels) and (n_labels,)
+        From vectors to log-odds, for rows without labels.
+    views_ : Views
+    scaling_ : ViewScaling
+    trace_, completion_trace_ : Trace
+        Objectives of every iteration, to be minimised, and how the two parts ended.
+    n_iter_ : int
+    classes_, n_features_in_, feature_names_in_
+        As in every estimator.
+
+    Notes
+    -----
+    A new row is treated as one that had been there without labels, for given factors: a nuclear
+    norm is half the sum of squares of two factors, ||B||_* = min (||G||^2 + ||H||^2) / 2 over
+    B = G H', so that with P and H given the best g is a ridge regression; likewise for Z. At the
+    minimum a training row without labels is predicted exactly as it was completed.
+
+    With one view the first problem is that of the authors' implementation, and checked against it.
+    The penalty of theta and the form of the second problem (the logistic loss with free intercepts,
+    known as MC-b) are a reading of what the method is said to do and not checked against it; so are
+    ``completion`` and ``feature_scale``, and the use of the second problem for new rows.
+
+    The implementation of the authors restarts B in every iteration from its best matrix of rank one
+    and stops its continuation at a weight below mu that depends on B. Here B goes on from where it
+    is, at mu itself, and the objective never increases. From a start other than "spectral" it may
+    end in a local minimum, where factors that were shrunk to nothing stay so.
+
+    References
+    ----------
+    .. [1] M. Liu, Y. Luo, D. Tao, C. Xu and Y. Wen. Low-rank multi-view learning in matrix
+       completion for multi-label image classification. AAAI, 2015.
+    .. [2] Q. Tan, G. Yu, C. Domeniconi, J. Wang and Z. Zhang. Incomplete multi-view weak-label
+       learning. IJCAI, 2018.
+    """
+
+    _allow_missing_features = True
+    _parameter_constraints: ClassVar[dict[str, list]] = {
+        "views": [Mapping, None],
+        "n_factors": [
+            Interval(Integral, 1, None, closed="left"),
+            Interval(Real, 0, 1, closed="right"),
+        ],
+        "mu": [Interval(Real, 0, None, closed="neither")],
+        "eta": [Interval(Real, 0, None, closed="neither")],
+        "gamma": [Interval(Real, 0, None, closed="neither"), None],
+        "completion": [Interval(Real, 0, None, closed="neither")],
+        "feature_scale": [Interval(Real, 0, None, closed="neither")],
+        "scaling": [StrOptions({"balance"}), None],
+        **ITERATIONS,
+        "n_steps": [Interval(Integral, 1, None, closed="left")],
+        "init": [StrOptions({"spectral"}), np.ndarray],
+    }
+
+    def __init__(
+        self,
+        views: Mapping[str, Any] | None = None,
+        n_factors: int | float = 0.5,
+        *,
+        mu: float = 1e-3,
+        eta: float = 1e-3,
+        gamma: float | None = 1.0,
+        completion: float = 0.3,
+        feature_scale: float = 10.0,
+        scaling: Literal["balance"] | None = "balance",
+        max_iter: int = 500,
+        tol: float = 1e-6,
+        n_steps: int = 20,
+        init: Any = "spectral",
+        callback: Callable | None = None,
+    ) -> None:
+        self.views = views
+        self.n_factors = n_factors
+        self.mu = mu
+        self.eta = eta
+        self.gamma = gamma
+        self.completion = completion
+        self.feature_scale = feature_scale
+        self.scaling = scaling
+        self.max_iter = max_iter
+        self.tol = tol
+        self.n_steps = n_steps
+        self.init = init
+        self.callback = callback
+
+    def _fit(self, X: Any, labels: Labels) -> None:
+        self.views_ = covering_views(self.views, X)
+        values, there = dense_views(X, self.views_)
+        k = count_factors(self.n_factors, self.views_)
+        require_every_view(self.views_, there)
+        if not labels.n_observed(unlabeled=True):
+            raise ValueError("y has no observed entry at all: give the labels of some rows")
+        warn_of_filled_views(type(self).__name__, values, there)
+        self.scaling_: ViewScaling = learn_scaling(values, self.views_, self.scaling)
+        problem = LRMMCProblem(
+            self.scaling_.filled(values),
+            list(self.views_.values()),
+            float(self.mu),
+            float(self.eta),
+            None if self.gamma is None else float(self.gamma),
+        )
+        monitor = self._monitor()
+        factors = descend(problem, self._start(problem, k), monitor, self.n_steps)
+        self._keep_trace(monitor)
+        self.embedding_, self.loadings_ = factors.B, factors.P
+        self.view_weights_ = dict(zip(self.views_, factors.theta.tolist(), strict=True))
+        self._complete(factors, labels)
+        self._row_map = row_map(problem, factors)
+        self._n_features_out = k
+
+    def _start(self, problem: LRMMCProblem, k: int) -> np.ndarray:
+        n = len(problem.A)
+        if isinstance(self.init, str):
+            loss = 1 / (n * len(problem.views))
+            return factorise(problem.A, k, loss=loss, mu=problem.mu, eta=problem.eta)[0]
+        B = np.array(self.init, dtype=np.float64)
+        if B.shape != (n, k):
+            raise ValueError(
+                f"init has shape {B.shape}: give one row per row of X and one column per factor, "
+                f"({n}, {k})"
+            )
+        if not np.isfinite(B).all():
+            raise ValueError("init has infinite or missing entries: use finite numbers")
+        return B
+
+    def _complete(self, factors: Factors, labels: Labels) -> None:
+        """The second problem, with B scaled."""
+        size = float(np.sqrt(np.mean(factors.B**2))) or 1.0
+        scale = self.feature_scale / size
+        problem = CompletionProblem(labels.to_dense(), factors.B * scale, float(self.completion))
+        monitor = self._monitor()
+        found = complete_labels(problem, monitor)
+        self.completion_trace_: Trace = monitor.finish()
+        self.imputed_ = found.log_odds
+        self.coef_, self.intercept_ = found.coef * scale, found.intercept
+
+    def transform(self, X: Any) -> np.ndarray:
+        """Vectors of rows, of shape (n_samples, k); absent views are filled with means."""
+        return self._embed(self._validate_predict(X))
+
+    def _embed(self, X: Any) -> np.ndarray:
+        return self.scaling_.filled(dense_views(X, self.views_)[0]) @ self._row_map
+
+    def _decision_function(self, X: Any) -> np.ndarray:
+        return self._embed(X) @ self.coef_ + self.intercept_
+
+    def _predict_proba(self, X: Any) -> np.ndarray:
+        return expit(self._decision_function(X))
+
+
+class LRMMCProblem(NamedTuple):
+    """The first problem.
+
+    A : (n, d), all views side by side; views : their columns
+    """
+
+    A: np.ndarray
+    views: list[slice]
+    mu: float
+    eta: float
+    gamma: float | None
+
+    @property
+    def squares(self) -> np.ndarray:
+        parts = [self.A[:, view] for view in self.views]
+        return np.array([float(np.einsum("ij,ij->", part, part)) for part in parts]) / len(self.A)
+
+
+class Products(NamedTuple):
+    """gram : B'B / n; cross : B'A / n"""
+
+    gram: np.ndarray
+    cross: np.ndarray
+
+
+class Factors(NamedTuple):
+    """B : (n, k); P : (k, d), of all views; theta : (n_views,)"""
+
+    B: np.ndarray
+    P: np.ndarray
+    theta: np.ndarray
+
+
+def descend(problem: LRMMCProblem, B: np.ndarray, monitor: Monitor, n_steps: int) -> Factors:
+    """P, B and theta in turn until the monitor says stop; the objective never increases."""
+    n_views = len(problem.views)
+    theta = np.full(n_views, 1 / n_views)
+    squares, products = problem.squares, products_with(problem, B)
+    for _ in range(monitor.max_iter):
+        P = step_loadings(problem, products, theta)
+        B = step_representation(problem, Factors(B, P, theta), n_steps)
+        B, P = balance(problem, B, P)
+        products = products_with(problem, B)
+        losses = view_losses(problem, squares, products, P)
+        if problem.gamma is not None:
+            theta = project_on_simplex(-losses / (2 * problem.gamma))
+        if monitor.record(objective(problem, Factors(B, P, theta), losses)):
+            break
+    return Factors(B, P, theta)
+
+
+def objective(problem: LRMMCProblem, factors: Factors, losses: np.ndarray) -> float:
+    value = float(factors.theta @ losses) + problem.mu * nuclear_norm(factors.B)
+    value += problem.eta * float(np.vdot(factors.P, factors.P))
+    if problem.gamma is not None:
+        value += problem.gamma * float(factors.theta @ factors.theta)
+    return value
+
+
+def products_with(problem: LRMMCProblem, B: np.ndarray) -> Products:
+    return Products(B.T @ B / len(B), B.T @ problem.A / len(B))
+
+
+def view_losses(
+    problem: LRMMCProblem, squares: np.ndarray, products: Products, P: np.ndarray
+) -> np.ndarray:
+    """||B P_v - X_v||^2 / n of every view, without a matrix of the size of X_v."""
+    losses = squares.copy()
+    for position, view in enumerate(problem.views):
+        P_v = P[:, view]
+        losses[position] -= 2 * float(np.vdot(products.cross[:, view], P_v))
+        losses[position] += float(np.vdot(products.gram, P_v @ P_v.T))
+    return np.maximum(losses, 0.0)
+
+
+def step_loadings(problem: LRMMCProblem, products: Products, theta: np.ndarray) -> np.ndarray:
+    """P_v = (theta_v B'B / n + eta)^-1 theta_v B'X_v / n."""
+    P = np.empty_like(products.cross)
+    ridge = problem.eta * np.eye(len(products.gram))
+    for view, weight in zip(problem.views, theta, strict=True):
+        system = weight * products.gram + ridge
+        P[:, view] = linalg.solve(system, weight * products.cross[:, view], assume_a="pos")
+    return P
+
+
+def step_representation(problem: LRMMCProblem, factors: Factors, n_steps: int) -> np.ndarray:
+    """Proximal gradient steps from B on sum_v theta_v ||B P_v - X_v||^2 / n + mu ||B||_*."""
+    gram, cross = _weighted_products(problem, factors)
+    largest = float(linalg.eigvalsh(gram)[-1])
+    if largest <= 0:
+        return np.zeros_like(factors.B)
+    n = len(factors.B)
+    path = low_rank_path(
+        lambda Z: (2 / n) * (Z @ gram),
+        (2 / n) * cross,
+        problem.mu,
+        factors.B,
+        curvature=2 * largest / n,
+    )
+    *_, last = islice(path, n_steps)
+    return last.Z
+
+
+def balance(problem: LRMMCProblem, B: np.ndarray, P: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Steps that move one factor at a time are slow to shift weight between the two."""
+    return cheapest_factors(B, P, mu=problem.mu, eta=problem.eta)
+
+
+def row_map(problem: LRMMCProblem, factors: Factors) -> np.ndarray:
+    """The linear map from a row of A to its vector, for given P and right factor H of B."""
+    _, values, right = thin_svd(factors.B)
+    kept = values > 1e-12 * values[:1]
+    H = right[kept].T * np.sqrt(values[kept])
+    gram, _ = _weighted_products(problem, factors)
+    system = H.T @ gram @ H + 0.5 * len(factors.B) * problem.mu * np.eye(H.shape[1])
+    to_vector = H @ np.linalg.solve(system, H.T)
+    return (factors.P * _per_column(problem, factors.theta)).T @ to_vector
+
+
+def _weighted_products(problem: LRMMCProblem, factors: Factors) -> tuple[np.ndarray, np.ndarray]:
+    """sum_v theta_v P_v P_v' and sum_v theta_v X_v P_v'."""
+    weighted = (factors.P * _per_column(problem, factors.theta)).T
+    return factors.P @ weighted, problem.A @ weighted
+
+
+def _per_column(problem: LRMMCProblem, theta: np.ndarray) -> np.ndarray:
+    widths = [view.stop - view.start for view in problem.views]
+    return np.repeat(theta, widths)
+
+
+def project_on_simplex(x: np.ndarray) -> np.ndarray:
+    """The nearest vector that is not negative and sums to one."""
+    ordered = np.sort(x)[::-1]
+    excess = (np.cumsum(ordered) - 1) / np.arange(1, len(x) + 1)
+    n_positive = int(np.count_nonzero(ordered > excess))
+    return np.maximum(x - excess[n_positive - 1], 0.0)

@@ -1,0 +1,318 @@
+"""The reproduction results as one HTML page without references to anything outside, and as Markdown."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from labelgap.extras import require
+from labelgap.files import replacing
+from labelgap.plots.svg import inline_svg, svg_file
+from labelgap_papers.reproduction import number_words as words
+from labelgap_papers.reproduction._explanations import Explanations
+from labelgap_papers.reproduction._page_contents import (
+    Contest,
+    ExperimentView,
+    PageContents,
+    PaperView,
+)
+from labelgap_papers.reproduction._page_words import (
+    footnotes,
+    grid_counts,
+    grid_title,
+    is_first,
+    ranks_words,
+)
+from labelgap_papers.reproduction._pictures import Picture
+from labelgap_papers.reproduction._statuses import ReproductionStatus
+from labelgap_papers.reproduction._tables_and_curves import GridCell, table_lines
+
+
+def html_page(view: PageContents, command: str, version: str) -> str:
+    """The page as HTML.
+
+    Parameters
+    ----------
+    view : PageContents
+    command : str
+        What writes the page.
+    version : str
+        Of the library.
+
+    Returns
+    -------
+    str
+    """
+    jinja2 = require("jinja2", extra="report", purpose="the page of the reproduction results")
+    environment = jinja2.Environment(
+        loader=jinja2.PackageLoader("labelgap_papers.reproduction"),
+        autoescape=True,
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.globals.update(
+        {name: getattr(words, name) for name in words.__all__},
+        inline=lambda picture: jinja2.filters.do_mark_safe(_inline(picture)),
+        grid_counts=grid_counts,
+        grid_title=grid_title,
+        is_first=is_first,
+        footnotes=footnotes,
+        ranks_words=ranks_words,
+        table_lines=table_lines,
+    )
+    page = environment.get_template("reproduction.html.j2").render(
+        view=view,
+        version=version,
+        command=command,
+        headline=words.headline(view.counts),
+        remainder=words.remainder(view.counts),
+        provisional=words.provisional(view.reproduction.entries),
+        machines=machines(view),
+    )
+    return page.lstrip()
+
+
+def write_html_page(view: PageContents, path: str | Path, command: str, version: str) -> None:
+    """Write the page; an existing file is replaced only when the new one is complete."""
+    page = html_page(view, command, version)
+    with replacing(Path(path)) as (partial,):
+        partial.write_text(page, encoding="utf-8")
+
+
+def _inline(picture: Picture) -> str:
+    return inline_svg(picture.raw, picture.name, picture.title, picture.description)
+
+
+def machines(view: PageContents) -> list[tuple[Any, ...]]:
+    """Numbers of rows by the software and the machine they were measured with."""
+    found: Counter[tuple[str, ...]] = Counter()
+    for results in view.reproduction.results:
+        for row in results.rows:
+            threads = "" if row.threads is None else str(row.threads)
+            found[row.python, _versions(row.versions), row.cpu, row.blas, threads] += 1
+    return [(n, *(one or "–" for one in facts)) for facts, n in found.most_common()]
+
+
+def _versions(versions: Mapping[str, str]) -> str:
+    return ", ".join(f"{name} {number}" for name, number in versions.items())
+
+
+FIGURES = "figures"
+_NO_BREAK = "\u00a0"
+_ACCOUNT = (("holds", "What holds"), ("fails", "What does not"), ("open", "Open"))
+
+
+def markdown_pages(view: PageContents, command: str) -> dict[str, str]:
+    """Names and contents of the pages, without the pictures that they show.
+
+    Parameters
+    ----------
+    view : PageContents
+    command : str
+        What writes the files; they tell their reader.
+
+    Returns
+    -------
+    dict from name to text
+    """
+    found = {"index.md": _index(view, command)}
+    for paper in view.papers:
+        found[f"{paper.paper.slug}.md"] = _paper(paper)
+    return found
+
+
+def write_markdown_pages(view: PageContents, folder: str | Path, command: str) -> list[Path]:
+    """Write pages and pictures, complete or not at all; pictures of former rows are removed.
+
+    Parameters
+    ----------
+    view : PageContents
+    folder : path
+    command : str
+
+    Returns
+    -------
+    list of Path
+        What was written.
+    """
+    folder = Path(folder)
+    (folder / FIGURES).mkdir(parents=True, exist_ok=True)
+    texts = markdown_pages(view, command)
+    for picture in view.pictures():
+        texts[f"{FIGURES}/{picture.name}.svg"] = svg_file(picture.raw, picture.title)
+    targets = [folder / name for name in texts]
+    with replacing(*targets) as partial:
+        for path, text in zip(partial, texts.values(), strict=True):
+            path.write_text(text, encoding="utf-8")
+    for path in (folder / FIGURES).glob("*.svg"):
+        if path not in targets:
+            path.unlink()
+    return targets
+
+
+def _index(view: PageContents, command: str) -> str:
+    meanings = [
+        [one.symbol, one.value, one.meaning, f"{view.counts[one]:,}"] for one in ReproductionStatus
+    ]
+    pages = "\n".join(one.paper.slug for one in view.papers)
+    parts = [
+        "# The reproduction results: published figures and ours",
+        f"**{words.headline(view.counts)}**",
+        f"{words.remainder(view.counts)} {words.provisional(view.reproduction.entries)}".strip(),
+        _table(["", "status", "what it says", "figures"], meanings, "lllr"),
+        "When a figure counts as what, and why: [the rule](../decisions/reproduction-statuses.md).",
+        "## By paper",
+        _by_paper(view),
+        "What holds of each paper in words, and every figure, is on its page:",
+        f"```{{toctree}}\n:maxdepth: 1\n\n{pages}\n```",
+        "## How the pages come about",
+        f"From {view.reproduction.n_samples:,} rows in `rows`, one JSON line per measurement, with "
+        "settings, seconds, commit and versions. After new rows:",
+        f"```console\n$ {command}\n```",
+        "The same as one page for the browser, with colours: `labelgap bench report --out "
+        "reproduction.html`. To add a method to a table: one line in the file of its experiment, "
+        "`labelgap bench run`, and this command.",
+    ]
+    return _joined(parts)
+
+
+def _by_paper(view: PageContents) -> str:
+    columns = [*(one.counts for one in view.papers), view.counts]
+    links = [f"[{one.paper.name}]({one.paper.slug}.md)" for one in view.papers]
+    lines = [
+        [status.value, *(f"{counts[status]:,}" if counts[status] else "–" for counts in columns)]
+        for status in ReproductionStatus
+    ]
+    lines.append(["**figures**", *(f"**{sum(counts.values()):,}**" for counts in columns)])
+    return _table(["status", *links, "all"], lines)
+
+
+def _paper(view: PaperView) -> str:
+    paper = view.paper
+    parts = [
+        f"# {paper.name}: {paper.about}",
+        f"{paper.citation} Our page on the model: [{paper.name}]({paper.page}).",
+    ]
+    if sum(view.counts.values()):
+        total = sum(view.counts.values())
+        parts.append(f"**{words.counted(total, 'published figure')}**: {words.tally(view.counts)}.")
+    parts += _explained(paper.explanations)
+    parts.append(
+        "In the tables: ours as mean ± standard deviation over runs (bold: the best measured "
+        "here), below it the published figure, below that the "
+        "[status](../decisions/reproduction-statuses.md) with ours minus published and, where runs are "
+        "missing, how many of them are there. Methods in *italics* are what a user would pick "
+        "without the paper."
+    )
+    for shown in view.experiments:
+        parts += _experiment(shown, paper.name)
+    if view.costs:
+        parts += ["## Time and memory", "Medians over all runs and settings of the tables above."]
+        parts += [_image(picture) for picture in view.costs]
+    return _joined(parts)
+
+
+def _explained(explanations: Explanations) -> list[str]:
+    found = []
+    for name, title in _ACCOUNT:
+        sentences = getattr(explanations, name)
+        if sentences:
+            found += [f"## {title}", "\n".join(f"- {sentence}" for sentence in sentences)]
+    return found
+
+
+def _experiment(shown: ExperimentView, paper: str) -> list[str]:
+    experiment = shown.results.experiment
+    facts = " ".join([words.sentence("; ".join(shown.facts)), *shown.left_out])
+    parts = [f"## {shown.heading}: {experiment.title}", experiment.about, facts]
+    for grid in shown.grids:
+        direction = "more is better" if grid.metric.higher_is_better else "less is better"
+        seconds = words.is_cost(grid.metric.name)
+        lines = [
+            [
+                _method(line.method.name, line.method.baseline, line.method.published == paper),
+                *(_cell(cell, seconds) for cell in line.cells),
+            ]
+            for line in grid.lines
+        ]
+        headings = ["", *(dataset.name for dataset in grid.datasets)]
+        parts += [f"**{grid_title(shown, grid)}** ({direction})", _table(headings, lines)]
+        parts.append("\n".join(f"- {note}" for note in footnotes(grid, links=True)))
+    for contest in shown.contests:
+        parts += _contest(contest)
+    for one in shown.curves:
+        parts += [_image(one.picture), words.sentence(one.table.title)]
+    if shown.topics:
+        lines = [[f"{topic['fraction']:.1%}", ", ".join(topic["labels"])] for topic in shown.topics]
+        parts.append(_table(["fraction", "labels"], lines, "rl"))
+    return parts
+
+
+def _contest(contest: Contest) -> list[str]:
+    parts = [f"**{words.metric_words(contest.metric.name)}: wins, losses and mean ranks**"]
+    if contest.lines:
+        headings = [f"{contest.main} against", "wins", "ties", "losses", "one run only"]
+        headings += ["mean advantage", "effect (d)", "Wilcoxon p over sets", "published + / = / −"]
+        lines = [
+            [
+                one.opponent,
+                str(one.wins),
+                str(one.ties),
+                str(one.losses),
+                str(one.untested or "–"),
+                words.signed(one.advantage),
+                words.effect(one.effect),
+                words.p_words(one.wilcoxon_p),
+                " / ".join(map(str, one.published)) if one.published else "–",
+            ]
+            for one in contest.lines
+        ]
+        parts.append(_table(headings, lines))
+    if contest.picture:
+        parts += [_image(contest.picture), ranks_words(contest)]
+    return parts
+
+
+def _method(name: str, baseline: bool, main: bool) -> str:
+    return f"*{name}*" if baseline else f"**{name}**" if main else name
+
+
+def _cell(cell: GridCell, seconds: bool) -> str:
+    lines = []
+    if cell.ours is not None:
+        text = words.ours_words(cell.ours, seconds)
+        lines.append(f"**{text}**" if cell.best else text)
+    runs = ""
+    if cell.ours is not None and cell.ours.n < cell.ours.planned:
+        runs = f" {cell.ours.n}/{cell.ours.planned}"
+    if cell.entry is not None:
+        lines.append(words.published_words(cell.entry.figure))
+        status = cell.entry.status
+        what = words.difference_words(cell.entry) if cell.ours else status.short
+        lines.append(f"{status.symbol} {what}{runs}")
+    elif runs:
+        lines.append(f"{runs.strip()} runs")
+    return "<br>".join(lines).replace(" ", _NO_BREAK)
+
+
+def _image(picture: Picture) -> str:
+    """With the description as the text for those who do not see it."""
+    alt = picture.description.replace("[", "(").replace("]", ")").replace("\n", " ")
+    return f"![{picture.title}. {alt}]({FIGURES}/{picture.name}.svg)"
+
+
+def _table(headings: Sequence[str], lines: Sequence[Sequence[str]], align: str = "") -> str:
+    align = align or "l" + "r" * (len(headings) - 1)
+    rules = [":---" if side == "l" else "---:" for side in align]
+    return "\n".join(f"| {' | '.join(map(_safe, line))} |" for line in (headings, rules, *lines))
+
+
+def _safe(text: str) -> str:
+    return text.replace("|", "\\|")
+
+
+def _joined(parts: Sequence[str]) -> str:
+    return "\n\n".join(part for part in parts if part) + "\n"

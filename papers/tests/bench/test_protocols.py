@@ -1,0 +1,101 @@
+"""What is hidden stays hidden where settings are chosen; drawings depend on nothing else."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+from labelgap.data import load_dataset
+from labelgap_papers.bench.protocols import PROTOCOLS, Protocol
+
+CASES = {
+    "unknown-per-row": ("emotions", {"missing": 0.4}),
+    "hidden-positives": ("emotions", {"missing": 0.4, "scaling": "raw"}),
+    "missing-views": ("emotions_multiview", {"missing_labels": 0.5, "missing_views": 0.5}),
+    "unseen-labels": ("bibtex", {"seen": 0.5}),
+    "official-split": ("bibtex", {"missing": 0.8}),
+    "all-labels-seen": ("bibtex", {"features": "binary"}),
+    "fewer-positives": ("bibtex", {"fraction": 0.5}),
+}
+TIMED = "fewer-positives"
+each = pytest.mark.parametrize("name", CASES)
+choosing = pytest.mark.parametrize("name", sorted(set(CASES) - {TIMED}))
+pytestmark = pytest.mark.usefixtures("data_dir")
+
+
+def drawn(name: str, run: int = 1):
+    dataset, setting = CASES[name]
+    return PROTOCOLS[name]().draw(dataset, setting, run)
+
+
+def rows_of(X) -> set[bytes]:
+    dense = X.toarray() if sparse.issparse(X) else np.asarray(X)
+    return {np.ascontiguousarray(row).tobytes() for row in dense}
+
+
+def test_every_protocol_is_tried_here():
+    assert set(CASES) == set(PROTOCOLS)
+
+
+@each
+def test_a_drawing_depends_on_set_setting_and_run_alone(name):
+    first, again = drawn(name), drawn(name)
+    assert rows_of(first.X) == rows_of(again.X)
+    assert first.Y.equals(again.Y)
+    assert first.Y_test.equals(again.Y_test)
+
+
+@choosing
+def test_settings_are_chosen_within_the_training_rows(name):
+    task = drawn(name)
+    training = rows_of(task.X)
+    for part in PROTOCOLS[name]().divisions(task):
+        assert rows_of(part.X) <= training
+        assert rows_of(part.X_test) <= training
+        assert part.Y.n_samples + part.Y_test.n_samples <= task.Y.n_samples
+
+
+@choosing
+def test_settings_are_judged_by_what_a_learner_may_see(name):
+    """No division knows more positives, or more entries, than the training labels it is part of."""
+    task = drawn(name)
+    for part in PROTOCOLS[name]().divisions(task):
+        seen = part.Y.n_positives() + part.Y_test.n_positives()
+        assert seen <= task.Y.n_positives()
+        known = part.Y.n_observed(unlabeled=True) + part.Y_test.n_observed(unlabeled=True)
+        assert known <= task.Y.n_observed(unlabeled=True)
+
+
+@each
+def test_test_labels_are_complete(name):
+    assert not drawn(name).Y_test.has_gaps
+
+
+def test_fractions_are_those_of_the_papers():
+    truth = load_dataset("emotions").Y
+    task = drawn("unknown-per-row")
+    assert task.Y.n_samples == int(0.8 * truth.n_samples)
+    assert set(task.Y.n_observed(axis=1).tolist()) == {6 - 2}  # floor(0.4 x 6) unknown
+    views = drawn("missing-views")
+    assert views.Y.n_samples == int(0.7 * truth.n_samples)
+    for columns in views.views.values():
+        absent = [np.isnan(X[:, columns]).all(axis=1) for X in (views.X, views.X_test)]
+        assert np.concatenate(absent).mean() == pytest.approx(0.5, abs=0.06)
+    unseen = drawn("unseen-labels")
+    assert len(unseen.unseen) == unseen.Y.n_labels // 2
+    assert unseen.Y[:, unseen.unseen].n_observed() == 0
+    revealed = drawn("official-split").Y
+    assert revealed.n_observed() == pytest.approx(0.2 * np.prod(revealed.shape), rel=0.01)
+
+
+def test_time_is_nothing_to_choose_settings_by():
+    with pytest.raises(NotImplementedError, match="FewerPositives cannot choose settings"):
+        PROTOCOLS[TIMED]().divisions(drawn(TIMED))
+
+
+def test_options_are_checked():
+    with pytest.raises(ValueError, match="no option 'colour' of the protocol; it has: none"):
+        Protocol(colour=1)
+    with pytest.raises(ValueError, match="it has: sixths, divisions"):
+        PROTOCOLS["hidden-positives"](colour=1)

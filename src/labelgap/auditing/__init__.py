@@ -1,0 +1,90 @@
+"""Audits of label tables: kinds of gaps, pairs of labels, and what is probably missing.
+
+:func:`audit` makes an `Audit`, a tree of plain records that goes to JSON and back.
+"""
+
+from labelgap.auditing._audit import audit
+from labelgap.auditing._audit_input import FeatureRows, feature_rows
+from labelgap.auditing._audit_result import (
+    SCHEMA,
+    Audit,
+    AuditSummary,
+    AuditTopic,
+    CalibrationBin,
+    ConvergenceTrace,
+    CooccurrenceMap,
+    CooccurringLabel,
+    DataSource,
+    Estimate,
+    Evidence,
+    FeatureContribution,
+    ItemAudit,
+    ItemRate,
+    LabelAudit,
+    LearningPoint,
+    MissingEstimate,
+    NearDuplicate,
+    PairAudit,
+    Provenance,
+    RarePair,
+    SelectedFeature,
+    SimilarItem,
+    Suggestion,
+)
+from labelgap.auditing._audit_text import audit_tables, rounded
+from labelgap.auditing._impute import ImputedEntries, impute
+from labelgap.auditing._label_pairs import MOST_EXTREME, cooccurrence_map, damped_log_lift
+from labelgap.auditing._rescoring import AuditRescorer
+from labelgap.auditing._review_decisions import (
+    Decision,
+    ReviewDecisions,
+    apply_decisions,
+    read_decisions,
+    write_decisions,
+)
+from labelgap.auditing._topics_and_features import find_topics, select_features
+
+__all__ = [
+    "MOST_EXTREME",
+    "SCHEMA",
+    "Audit",
+    "AuditRescorer",
+    "AuditSummary",
+    "AuditTopic",
+    "CalibrationBin",
+    "ConvergenceTrace",
+    "CooccurrenceMap",
+    "CooccurringLabel",
+    "DataSource",
+    "Decision",
+    "Estimate",
+    "Evidence",
+    "FeatureContribution",
+    "FeatureRows",
+    "ImputedEntries",
+    "ItemAudit",
+    "ItemRate",
+    "LabelAudit",
+    "LearningPoint",
+    "MissingEstimate",
+    "NearDuplicate",
+    "PairAudit",
+    "Provenance",
+    "RarePair",
+    "ReviewDecisions",
+    "SelectedFeature",
+    "SimilarItem",
+    "Suggestion",
+    "apply_decisions",
+    "audit",
+    "audit_tables",
+    "cooccurrence_map",
+    "damped_log_lift",
+    "feature_rows",
+    "find_topics",
+    "impute",
+    "read_decisions",
+    "rounded",
+    "select_features",
+    "write_decisions",
+]

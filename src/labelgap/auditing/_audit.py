@@ -1,0 +1,288 @@
+"""The audit itself: from features and labels to everything that is known of the gaps."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from typing import Any
+
+import numpy as np
+
+from labelgap.auditing._audit_input import (
+    AuditInput,
+    FeatureRows,
+    Zeros,
+    check_input,
+    feature_rows,
+    fingerprint,
+)
+from labelgap.auditing._audit_result import (
+    Audit,
+    AuditSummary,
+    DataSource,
+    Estimate,
+    MissingEstimate,
+    Provenance,
+)
+from labelgap.auditing._audit_text import gaps_in_words, sentences_of
+from labelgap.auditing._label_and_item_quality import (
+    calibration_curve,
+    item_audit,
+    label_audits,
+    learning_curve,
+)
+from labelgap.auditing._label_pairs import pair_audit
+from labelgap.auditing._out_of_fold import OutOfFold, count_and_calibrate
+from labelgap.auditing._review_decisions import ReviewDecisions
+from labelgap.auditing._score_counts import (
+    Advance,
+    ScoreCounts,
+    expected_missing,
+    probabilities_of,
+    silent,
+)
+from labelgap.auditing._suggestion_evidence import make_suggestions
+from labelgap.auditing._topics_and_features import find_topics, select_features
+from labelgap.propensity import FrequencyEstimate
+
+_BASIS_OF_ZEROS = "one table; labels are lost independently of how obvious they are"
+_BASIS_OF_UNKNOWN = "one table; entries are unknown independently of whether they are relevant"
+
+
+@dataclass(eq=False)
+class _AuditRun:
+    """What accompanies an audit: randomness, progress, and seconds per stage."""
+
+    rng: np.random.Generator
+    advance: Advance
+    seconds: dict[str, float] = field(default_factory=dict)
+    last: float = field(default_factory=time.perf_counter)
+
+    def lap(self, stage: str) -> None:
+        now = time.perf_counter()
+        self.seconds[stage] = round(now - self.last, 3)
+        self.last = now
+
+
+def audit(
+    X: Any,
+    Y: Any = None,
+    *,
+    item_ids: Sequence[Any] | np.ndarray | None = None,
+    feature_names: Sequence[str] | None = None,
+    zeros: Zeros = "auto",
+    imputer: Any = None,
+    n_suggestions: int = 1000,
+    n_topics: int | None = None,
+    n_selected: int | None = None,
+    scale: bool = True,
+    decisions: ReviewDecisions | None = None,
+    random_state: int | None = 0,
+    progress: Advance | None = None,
+    command: str = "labelgap.audit(X, Y)",
+    sources: Sequence[DataSource] = (),
+) -> Audit:
+    """Find out what kind of gaps labels have, and which labels are probably missing.
+
+    An imputer predicts every label from the features and the other labels, and every entry is
+    scored by a model that was fitted without its row. Scores become probabilities by isotonic
+    regression at the known entries; the label frequency, the fraction of the relevant labels that
+    is recorded, is where these probabilities stop rising.
+
+    Parameters
+    ----------
+    X : array or sparse matrix of shape (n_items, n_features), or Dataset
+        A :class:`labelgap.data.Dataset` brings labels, ids and names of features.
+    Y : labels, default=None
+        Whatever :func:`labelgap.as_labels` takes; None takes those of the data set.
+    item_ids, feature_names : sequences, default=None
+        None calls items by number, and features by number or the columns of a data frame. Ids must
+        differ, also as strings.
+    zeros : {"auto", "negative", "unlabeled"}, default="auto"
+        Whether a zero may be a missing label. "auto": where the labels say so, and where there are
+        no unknown entries, since a table that marks the unknown ones has meaningful zeros.
+    imputer : Imputer, default=None
+        None is :class:`labelgap.imputers.RidgeImputer`, which leaves out one row at a time. All
+        other imputers are cross-fitted, get X as it is, and give no evidence from features and
+        co-occurring labels.
+    n_suggestions : int, default=1000
+        How many probably missing labels to list.
+    n_topics, n_selected : int, default=None
+        Also find so many topics of the labels, and so many features worth keeping.
+    scale : bool, default=True
+        Whether to scale features: standardised when dense, rows of unit length when sparse.
+    decisions : ReviewDecisions, default=None
+        Decisions about suggestions of earlier audits; see :func:`read_decisions`.
+    random_state : int or None, default=0
+    progress : callable, default=None
+        Called with the stage, how much is done, and of how much (None: not known).
+    command : str, default="labelgap.audit(X, Y)"
+        Noted in the provenance, as are the sources.
+    sources : sequence of DataSource, default=()
+
+    Returns
+    -------
+    Audit
+
+    See Also
+    --------
+    labelgap.impute : All probable entries as arrays.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn.datasets import make_multilabel_classification
+    >>> from labelgap import audit
+    >>> X, Y = make_multilabel_classification(n_samples=600, n_classes=10, random_state=0)
+    >>> kept = np.random.default_rng(0).random(Y.shape) < 0.6
+    >>> result = audit(X, Y * kept, n_suggestions=20)
+    >>> result.summary.gaps, result.missing.identified
+    ('unlabeled', True)
+    >>> result.missing.low < (Y * ~kept).sum() < result.missing.high
+    np.True_
+    >>> float(np.mean([Y[int(s.item), int(s.label)] for s in result.suggestions]))
+    0.9
+    """
+    if n_suggestions < 1:
+        raise ValueError(f"n_suggestions={n_suggestions}: ask for at least one")
+    run = _AuditRun(np.random.default_rng(random_state), progress or silent)
+    checked = check_input(X, Y, item_ids, feature_names, zeros, decisions)
+    seed = int(run.rng.integers(2**31 - 1))
+    rows = feature_rows(checked.X, checked.feature_names, scale=scale, random_state=seed)
+    run.lap("preparing")
+    model = OutOfFold(imputer, checked, rows, run.rng, run.advance)
+    run.lap("fitting")
+    parts = _describe(checked, model, n_suggestions, run)
+    parts |= _extras(checked, rows, n_topics, n_selected, seed, run)
+    provenance = Provenance(
+        command=command,
+        version=_version(),
+        created=datetime.now(UTC).isoformat(timespec="seconds"),
+        random_state=random_state,
+        model=model.in_words(),
+        settings={
+            "zeros": zeros,
+            "n_suggestions": n_suggestions,
+            "n_topics": n_topics,
+            "n_selected": n_selected,
+            "scale": scale,
+            **model.settings(),
+        },
+        sources=tuple(sources),
+        data_sha256=fingerprint(rows, checked),
+        n_decisions=checked.n_decisions,
+        seconds=run.seconds,
+    )
+    return Audit(audit_id=_audit_id(provenance), provenance=provenance, **parts)
+
+
+def _describe(
+    checked: AuditInput, model: OutOfFold, n_suggestions: int, run: _AuditRun
+) -> dict[str, Any]:
+    """Return the parts of every audit."""
+    labels, advance = checked.labels, run.advance
+    counts, estimate, probabilities = count_and_calibrate(model, checked, n_suggestions, advance)
+    run.lap("scoring")
+    suggestions = make_suggestions(model, checked, counts, probabilities, n_suggestions, advance)
+    run.lap("evidence")
+    pairs = pair_audit(model.rows, labels, checked.names, model.feature_penalty, advance)
+    run.lap("pairs")
+    curve = learning_curve(model.held_out_scores, checked.part, run.rng, advance)
+    run.lap("learning curve")
+    frequency = 1.0 if estimate is None else estimate.value
+    by_label = label_audits(checked, counts, probabilities, frequency)
+    items = item_audit(labels, checked.items, counts, probabilities)
+    summary, missing = _summary(checked, model.rows, estimate), _missing(counts, estimate)
+    sentences = sentences_of(summary, missing, by_label, items, pairs, suggestions)
+    run.lap("labels and items")
+    return {
+        "summary": replace(summary, sentences=sentences),
+        "missing": missing,
+        "labels": by_label,
+        "items": items,
+        "pairs": pairs,
+        "suggestions": suggestions,
+        "learning_curve": curve,
+        "calibration": calibration_curve(counts),
+    }
+
+
+def _extras(
+    checked: AuditInput,
+    rows: FeatureRows,
+    n_topics: int | None,
+    n_selected: int | None,
+    seed: int,
+    run: _AuditRun,
+) -> dict[str, Any]:
+    """Return topics and selected features, where they were asked for."""
+    how: Any = {"random_state": seed, "progress": run.advance}
+    extras: dict[str, Any] = {}
+    if n_topics is not None:
+        run.advance("finding topics", 0, None)
+        extras["topics"], trace = find_topics(rows, checked.part, n_topics, **how)
+        extras["convergence"] = (trace,)
+        run.lap("topics")
+    if n_selected is not None:
+        run.advance("selecting features", 0, None)
+        extras["selected_features"] = select_features(rows, checked.part, n_selected, **how)
+        run.lap("features")
+    return extras
+
+
+def _summary(
+    checked: AuditInput, rows: FeatureRows, estimate: FrequencyEstimate | None
+) -> AuditSummary:
+    labels = checked.labels
+    n_cells = labels.n_samples * labels.n_labels
+    n_unknown = n_cells - labels.n_observed(unlabeled=True)
+    if estimate is not None and estimate.zeros != "negative":
+        gaps = "both" if n_unknown else "unlabeled"
+    else:
+        gaps = "unknown" if n_unknown else "none"
+    return AuditSummary(
+        n_items=labels.n_samples,
+        n_labels=labels.n_labels,
+        n_features=rows.scaled.shape[1],
+        n_positive=labels.n_positives(),
+        n_unknown=n_unknown,
+        gaps=gaps,  # type: ignore[arg-type]
+        gaps_in_words=gaps_in_words(n_unknown, n_cells, estimate, stated=checked.stated_unlabeled),
+        label_frequency=None if estimate is None else Estimate(*estimate[:3]),
+        sentences=(),
+    )
+
+
+def _missing(counts: ScoreCounts, estimate: FrequencyEstimate | None) -> MissingEstimate:
+    """Return the expected number of missing labels.
+
+    The interval is that of the label frequency; without one, that of independent entries.
+    """
+    if estimate is not None:
+        frequency = estimate
+        value, high, low = (
+            float(expected_missing(counts, probabilities_of(counts, c)).sum())
+            for c in (frequency.value, frequency.low, frequency.high)
+        )
+        known = estimate.zeros != "unclear"
+        return MissingEstimate(value, min(low, value), max(high, value), _BASIS_OF_ZEROS, known)
+    n, p = counts.unknown.sum(axis=0), probabilities_of(counts, None).if_unknown
+    value, half = float(n @ p), 1.96 * float(np.sqrt(n @ (p * (1 - p))))
+    return MissingEstimate(value, max(0.0, value - half), value + half, _BASIS_OF_UNKNOWN, True)
+
+
+def _audit_id(provenance: Provenance) -> str:
+    """Return the same for the same data and settings, whenever and wherever it was made."""
+    names = ("data_sha256", "version", "random_state", "settings")
+    parts = [getattr(provenance, name) for name in names]
+    return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()[:16]
+
+
+def _version() -> str:
+    from labelgap import __version__
+
+    return __version__

@@ -1,0 +1,235 @@
+"""What an audit starts from: checked labels under their names, items by their ids, and features."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+from scipy import sparse
+from sklearn.preprocessing import normalize
+from sklearn.utils.extmath import randomized_svd
+from sklearn.utils.validation import check_array
+
+from labelgap.auditing._review_decisions import ReviewDecisions, entries_of, names_of
+from labelgap.data import Dataset
+from labelgap.labels import Labels, State, as_labels
+
+Zeros = Literal["auto", "negative", "unlabeled"]
+
+_FEWEST_POSITIVE = 5
+_MOST_FEATURES = 3000
+_N_COMPONENTS = 400
+
+
+@dataclass(frozen=True, eq=False)
+class FeatureRows:
+    """Scaled features of items, as :func:`feature_rows` makes them.
+
+    ``scaled`` are all features; a row has the squared length 1, exactly when sparse, on average when
+    dense. ``inputs`` are what a linear model learns from: ``scaled`` itself, or its projection on
+    ``axes``. ``absent`` is what a zero became when the columns were centred.
+    """
+
+    scaled: Any
+    inputs: Any
+    axes: np.ndarray | None
+    names: list[str]
+    absent: np.ndarray | None = None
+
+    @property
+    def n_samples(self) -> int:
+        return self.scaled.shape[0]
+
+    def contributions(self, row: int, weights: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return the features that a row has, and what each adds to a linear score of inputs."""
+        features = self.scaled[[row]]
+        if sparse.issparse(features):
+            at, values = features.indices, features.data
+        else:
+            # a word that a text lacks explains nothing to a reader, also where centring moved its 0
+            there = (features[0] != 0) & (self.absent is None or features[0] != self.absent)
+            at = np.flatnonzero(there)
+            values = features[0, at]
+        return at, values * (weights[at] if self.axes is None else self.axes[at] @ weights)
+
+
+def feature_rows(
+    X: Any, names: Any = None, *, scale: bool = True, random_state: int | None = None
+) -> FeatureRows:
+    """Check and scale features; more than 3,000 are projected on 400 directions.
+
+    Parameters
+    ----------
+    X : array or sparse matrix of shape (n_samples, n_features)
+    names : sequence of str, default=None
+        Names of the features; None calls them by number.
+    scale : bool, default=True
+        Whether dense columns are centred and divided by their deviation and by the root of their
+        number, and sparse rows divided by their length.
+    random_state : int or None, default=None
+        Of the directions of largest variance (randomized SVD).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from labelgap.auditing import feature_rows
+    >>> feature_rows(np.array([[1.0, 5.0], [3.0, 5.0]]), names=["a", "b"]).scaled.round(2)
+    array([[-0.71,  0.  ],
+           [ 0.71,  0.  ]])
+    """
+    X = check_array(X, accept_sparse="csr", dtype=np.float64, ensure_min_features=0)
+    absent = None
+    if sparse.issparse(X):
+        X = sparse.csr_array(normalize(X) if scale else X)
+    elif scale:
+        X, absent = _standardised(X)
+    n_features = X.shape[1]
+    names = [f"feature {k}" for k in range(n_features)] if names is None else list(map(str, names))
+    if len(names) != n_features:
+        raise ValueError(f"feature_names has {len(names)} names, X has {n_features} columns")
+    if n_features <= _MOST_FEATURES:
+        return FeatureRows(X, X, None, names, absent)
+    n_axes = min(_N_COMPONENTS, X.shape[0])
+    _, _, axes = randomized_svd(X, n_axes, n_iter=3, random_state=random_state)
+    inputs, axes = np.asarray(X @ axes.T), np.ascontiguousarray(axes.T)
+    return FeatureRows(X, inputs, axes, names, absent)
+
+
+def _standardised(X: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the columns on one scale, and what a zero becomes in each."""
+    deviation = X.std(axis=0)
+    deviation[deviation <= 1e-12 * np.abs(X).max(axis=0, initial=0.0)] = np.inf
+    mean, root = X.mean(axis=0), np.sqrt(max(X.shape[1], 1))
+    return (X - mean) / deviation / root, (0.0 - mean) / deviation / root
+
+
+@dataclass(frozen=True, eq=False)
+class AuditInput:
+    """Features and labels of one table, checked.
+
+    ``labels`` have unlabeled zeros where zeros may be missing labels, and decisions applied;
+    ``stated_unlabeled`` says whether they came with unlabeled zeros. ``modelled`` are the positions of
+    the labels that can be learned: at least 5 items carry them, and one does not. ``decided`` are
+    rows and columns of the entries that reviewers decided, and which of them were unlabeled zeros.
+    """
+
+    X: Any
+    feature_names: Sequence[str] | None
+    labels: Labels
+    names: list[str]
+    items: np.ndarray
+    modelled: np.ndarray
+    decided: tuple[np.ndarray, np.ndarray, np.ndarray]
+    n_decisions: int
+    stated_unlabeled: bool
+
+    @property
+    def part(self) -> Labels:
+        """The labels that can be learned."""
+        return self.labels[:, self.modelled]
+
+    @property
+    def part_names(self) -> list[str]:
+        return [self.names[label] for label in self.modelled]
+
+    @property
+    def places(self) -> np.ndarray:
+        """The position of each label among those that can be learned, -1 for others."""
+        places = np.full(self.labels.n_labels, -1)
+        places[self.modelled] = np.arange(self.modelled.size)
+        return places
+
+    @property
+    def decided_part(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Decided entries of the labels that can be learned, by their positions among these."""
+        rows, columns, was_zero = self.decided
+        places = self.places[columns]
+        kept = places >= 0
+        return rows[kept], places[kept], was_zero[kept]
+
+
+def check_input(
+    X: Any,
+    Y: Any,
+    item_ids: Any = None,
+    feature_names: Any = None,
+    zeros: Zeros = "auto",
+    decisions: ReviewDecisions | None = None,
+) -> AuditInput:
+    """Check features and labels, find out which zeros are unlabeled, and apply decisions."""
+    if zeros not in ("auto", "negative", "unlabeled"):
+        raise ValueError(f"zeros={zeros!r}: use 'auto', 'negative' or 'unlabeled'")
+    if isinstance(X, Dataset):
+        dataset, X, Y = X, X.X, X.Y if Y is None else Y
+        item_ids = getattr(dataset, "ids", None) if item_ids is None else item_ids
+        feature_names = dataset.feature_names if feature_names is None else feature_names
+    if feature_names is None:
+        feature_names = getattr(X, "columns", None)
+    n_samples = X.shape[0] if hasattr(X, "shape") else len(X)
+    labels = as_labels(Y, n_samples=n_samples)
+    if labels.n_samples != n_samples:
+        raise ValueError(f"X has {n_samples} rows and Y has {labels.n_samples}: give one per item")
+    names = [str(name) for name in names_of(labels)]
+    labels = labels.with_names(names)
+    stated = labels.unlabeled
+    if zeros != "auto":
+        labels = labels.with_zeros(zeros)
+    elif not labels.has_gaps:
+        labels = labels.with_zeros("unlabeled")
+    items = _check_items(item_ids, n_samples)
+    none = np.empty(0, dtype=np.intp)
+    decided, n_decisions = (none, none, np.empty(0, dtype=bool)), 0
+    if decisions is not None and decisions.decisions:
+        rows, columns, states = entries_of(decisions, items, names)
+        decided = (rows, columns, states_at(labels, rows, columns) == State.UNLABELED)
+        labels, n_decisions = labels.with_entries(rows, columns, states), len(decisions.decisions)
+    ones = labels.n_positives(axis=0)
+    known = labels.n_observed(axis=0, unlabeled=True)
+    modelled = np.flatnonzero((ones >= _FEWEST_POSITIVE) & (ones < known))
+    if not modelled.size:
+        raise ValueError(
+            f"no label can be learned: each needs {_FEWEST_POSITIVE} items that carry it and one "
+            f"known not to; the most frequent is carried by {int(ones.max(initial=0))}. Give more "
+            "items, or join labels"
+        )
+    return AuditInput(
+        X, feature_names, labels, names, items, modelled, decided, n_decisions, stated
+    )
+
+
+def fingerprint(rows: FeatureRows, checked: AuditInput) -> str:
+    """Return the SHA-256 of ids, scaled features and labels."""
+    digest = hashlib.sha256("\n".join([*checked.items, *checked.names]).encode())
+    for matrix in (checked.labels.entries, rows.scaled):
+        arrays = [matrix]
+        if sparse.issparse(matrix):
+            arrays = [matrix.indptr.astype(np.int64), matrix.indices.astype(np.int64), matrix.data]
+        for array in arrays:
+            digest.update(np.ascontiguousarray(array).data)
+    return digest.hexdigest()
+
+
+def states_at(labels: Labels, rows: np.ndarray, columns: np.ndarray) -> np.ndarray:
+    """Return the state codes of single entries."""
+    stated = np.asarray(labels.entries[rows, columns]).ravel()
+    return np.where(stated == 0, labels.implicit, stated)
+
+
+def _check_items(item_ids: Sequence[Any] | np.ndarray | None, n_samples: int) -> np.ndarray:
+    if item_ids is None:
+        return np.arange(n_samples).astype(str).astype(object)
+    items = np.array([str(item) for item in item_ids], dtype=object)
+    if items.size != n_samples:
+        raise ValueError(
+            f"item_ids has {items.size} ids, X has {n_samples} rows: give one per item"
+        )
+    first: dict[str, int] = {}
+    for row, item in enumerate(items):
+        if first.setdefault(item, row) != row:
+            raise ValueError(
+                f"item_ids[{row}] is {item!r} like item_ids[{first[item]}]: ids must differ"
+            )
+    return items

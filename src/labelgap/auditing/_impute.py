@@ -1,0 +1,97 @@
+"""All entries that are probably relevant though not recorded, not only the first of them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from labelgap.auditing._audit_input import Zeros, check_input, feature_rows
+from labelgap.auditing._out_of_fold import OutOfFold, count_and_calibrate
+from labelgap.auditing._review_decisions import ReviewDecisions
+from labelgap.auditing._score_counts import Advance, silent
+from labelgap.auditing._suggestion_evidence import top_entries
+
+
+class ImputedEntries(NamedTuple):
+    """Entries by falling probability of being relevant: rows, positions of labels, probabilities.
+
+    See Also
+    --------
+    labelgap.impute : Makes one, with an example.
+    """
+
+    rows: np.ndarray
+    labels: np.ndarray
+    probabilities: np.ndarray
+
+
+def impute(
+    X: Any,
+    Y: Any = None,
+    imputer: Any = None,
+    *,
+    threshold: float = 0.5,
+    max_entries: int = 1_000_000,
+    zeros: Zeros = "auto",
+    scale: bool = True,
+    item_ids: Sequence[Any] | np.ndarray | None = None,
+    decisions: ReviewDecisions | None = None,
+    random_state: int | None = 0,
+    progress: Advance | None = None,
+) -> ImputedEntries:
+    """Return the unknown entries and unlabeled zeros that are relevant with some probability.
+
+    Parameters
+    ----------
+    X : array or sparse matrix of shape (n_items, n_features), or Dataset
+        This and the parameters without an explanation are as in :func:`labelgap.audit`.
+    Y : labels, default=None
+    imputer : Imputer, default=None
+        Gives the probabilities, as in :func:`labelgap.audit`.
+    threshold : float, default=0.5
+        The probability that an entry must exceed.
+    max_entries : int, default=1_000_000
+        At most so many zeros, and so many unknown entries, the most probable.
+    zeros : {"auto", "negative", "unlabeled"}, default="auto"
+    scale : bool, default=True
+    item_ids : sequence of length n_items, default=None
+    decisions : ReviewDecisions, default=None
+        Entries that reviewers decided are not imputed again.
+    random_state : int or None, default=0
+    progress : callable, default=None
+
+    Returns
+    -------
+    ImputedEntries
+
+    See Also
+    --------
+    labelgap.audit : The same probabilities with evidence, and the gaps as a whole.
+    labelgap.Mend : A classifier trained with imputed labels.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn.datasets import make_multilabel_classification
+    >>> from labelgap import impute
+    >>> X, Y = make_multilabel_classification(n_samples=300, random_state=0)
+    >>> gaps = np.where(np.random.default_rng(0).random(Y.shape) < 0.3, np.nan, Y)
+    >>> rows, labels, probabilities = impute(X, gaps)
+    >>> bool(np.isnan(gaps[rows, labels]).all()), float(Y[rows, labels].mean().round(1))
+    (True, 0.8)
+    """
+    if not 0 <= threshold <= 1:
+        raise ValueError(f"threshold={threshold}: must lie between 0 and 1")
+    advance = progress or silent
+    rng = np.random.default_rng(random_state)
+    checked = check_input(X, Y, item_ids, None, zeros, decisions)
+    rows = feature_rows(checked.X, scale=scale, random_state=int(rng.integers(2**31 - 1)))
+    model = OutOfFold(imputer, checked, rows, rng, advance)
+    counts, _, probabilities = count_and_calibrate(model, checked, max_entries, advance)
+    unlabeled = checked.part.unlabeled
+    at, labels, _, probability = top_entries(counts, probabilities, unlabeled=unlabeled)
+    order = np.lexsort((labels, at, -probability))
+    order = order[probability[order] > threshold]
+    return ImputedEntries(at[order], checked.modelled[labels[order]], probability[order])

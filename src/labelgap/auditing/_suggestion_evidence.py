@@ -1,0 +1,144 @@
+"""The suggested labels, and why: similar items, labels the item carries, and features."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+from sklearn.utils.extmath import row_norms, safe_sparse_dot
+
+from labelgap.auditing._audit_input import AuditInput, FeatureRows
+from labelgap.auditing._audit_result import (
+    CooccurringLabel,
+    Evidence,
+    FeatureContribution,
+    SimilarItem,
+    Suggestion,
+)
+from labelgap.auditing._out_of_fold import OutOfFold
+from labelgap.auditing._score_counts import Advance, ScoreCounts, ScoreProbabilities
+
+_N_SIMILAR, _N_COOCCURRING, _N_FEATURES = 3, 3, 5
+_MOST_CARRIERS = 20_000
+_COLLECTING = "collecting the evidence"
+
+
+def top_entries(
+    counts: ScoreCounts, probabilities: ScoreProbabilities, *, unlabeled: bool
+) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """Return rows, labels, scores and probabilities of the top-scored entries, unknown ones last.
+
+    Zeros are among them only where they are ``unlabeled``.
+    """
+    zero, unknown = counts.best_zero, counts.best_unknown
+    probability = [probabilities.of_zeros(zero.scores), probabilities.of_unknown(unknown.scores)]
+    parts = [
+        (zero.rows, zero.labels, zero.scores, probability[0]),
+        (unknown.rows, unknown.labels, unknown.scores, probability[1]),
+    ]
+    rows, labels, scores, probability = zip(*parts[0 if unlabeled else 1 :], strict=True)
+    return tuple(np.concatenate(arrays) for arrays in (rows, labels, scores, probability))  # type: ignore[return-value]
+
+
+def make_suggestions(
+    model: OutOfFold,
+    checked: AuditInput,
+    counts: ScoreCounts,
+    probabilities: ScoreProbabilities,
+    n_wanted: int,
+    advance: Advance,
+) -> tuple[Suggestion, ...]:
+    """Return the most probable of unlabeled zeros and unknown entries, with their evidence."""
+    unlabeled, names = checked.part.unlabeled, checked.part_names
+    rows, labels, scores, probability = top_entries(counts, probabilities, unlabeled=unlabeled)
+    is_unknown = np.arange(rows.size) >= rows.size - counts.best_unknown.rows.size
+    order = np.lexsort((labels, rows, -scores, -probability))[:n_wanted]
+    evidence = collect_evidence(model, checked, (rows[order], labels[order]), advance)
+    return tuple(
+        Suggestion(
+            rank=rank,
+            item=str(checked.items[rows[k]]),
+            label=names[labels[k]],
+            probability=float(probability[k]),
+            state="unknown" if is_unknown[k] else "zero",
+            evidence=why,
+        )
+        for rank, (k, why) in enumerate(zip(order, evidence, strict=True), start=1)
+    )
+
+
+def collect_evidence(
+    model: OutOfFold,
+    checked: AuditInput,
+    entries: tuple[np.ndarray, np.ndarray],
+    advance: Advance,
+) -> list[Evidence]:
+    """Return the evidence of each (row, label) entry.
+
+    Similar items are those with the largest cosine among the items that carry the label. Features
+    and co-occurring labels are those that add most to the score, where the model has weights.
+    """
+    rows, labels = entries
+    scaled, carried = model.rows.scaled, checked.part.positives().astype(np.float64)
+    lengths, names = row_norms(scaled), checked.part_names
+    carriers, n_carriers = carried.tocsc(), checked.part.n_positives(axis=0)
+    evidence: list[Evidence] = [Evidence()] * rows.size
+    done = 0
+    for label in np.unique(labels):
+        at = np.flatnonzero(labels == label)
+        advance(_COLLECTING, done, rows.size)
+        done += at.size
+        of_label = carriers.indices[carriers.indptr[label] : carriers.indptr[label + 1]]
+        similar = _similar(scaled, lengths, rows[at], of_label[:_MOST_CARRIERS])
+        weights = model.weights(int(label))
+        n_both = np.asarray((carried.T @ carriers[:, [label]]).todense()).ravel()
+        lift = n_both * carried.shape[0] / (n_carriers * n_carriers[label])
+        for k, (nearest, cosines) in zip(at, similar, strict=True):
+            row = int(rows[k])
+            items = zip(checked.items[nearest], cosines, strict=True)
+            why = Evidence(similar=tuple(SimilarItem(str(i), float(c)) for i, c in items))
+            if weights is not None:
+                others = _cooccurring(carried, row, weights[1], n_both, lift, names)
+                why = Evidence(why.similar, others, _features(model.rows, row, weights[0]))
+            evidence[k] = why
+    advance(_COLLECTING, rows.size, rows.size)
+    return evidence
+
+
+def _similar(
+    scaled: Any, lengths: np.ndarray, rows: np.ndarray, carriers: np.ndarray
+) -> list[tuple[np.ndarray, np.ndarray]]:
+    """Return the nearest carriers of each row with their cosines, the nearest first."""
+    products = safe_sparse_dot(scaled[rows], scaled[carriers].T, dense_output=True)
+    cosines = products / np.maximum(np.outer(lengths[rows], lengths[carriers]), 1e-12)
+    cosines[rows[:, None] == carriers] = -np.inf
+    nearest_of_rows = []
+    for of_row in cosines:
+        nearest = np.argsort(-of_row, kind="stable")[:_N_SIMILAR]
+        nearest = nearest[of_row[nearest] > 0]
+        nearest_of_rows.append((carriers[nearest], np.minimum(of_row[nearest], 1.0)))
+    return nearest_of_rows
+
+
+def _cooccurring(
+    carried: sparse.csr_array,
+    row: int,
+    weights: np.ndarray,
+    n_both: np.ndarray,
+    lift: np.ndarray,
+    names: list[str],
+) -> tuple[CooccurringLabel, ...]:
+    others = carried.indices[carried.indptr[row] : carried.indptr[row + 1]]
+    others = others[(weights[others] > 0) & (n_both[others] > 0)]
+    others = others[np.argsort(-weights[others], kind="stable")][:_N_COOCCURRING]
+    return tuple(
+        CooccurringLabel(names[other], float(lift[other]), int(n_both[other])) for other in others
+    )
+
+
+def _features(rows: FeatureRows, row: int, weights: np.ndarray) -> tuple[FeatureContribution, ...]:
+    at, contributions = rows.contributions(row, weights)
+    largest = np.argsort(-contributions, kind="stable")[:_N_FEATURES]
+    largest = largest[contributions[largest] > 0]
+    return tuple(FeatureContribution(rows.names[at[k]], float(contributions[k])) for k in largest)

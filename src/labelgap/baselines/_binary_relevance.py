@@ -1,0 +1,208 @@
+"""One classifier per label, each trained where its label is known."""
+
+from __future__ import annotations
+
+import warnings
+from numbers import Integral
+from typing import Any, ClassVar
+
+import numpy as np
+from scipy.special import expit
+from sklearn.base import clone
+from sklearn.linear_model import LogisticRegression
+from sklearn.linear_model._base import LinearClassifierMixin
+from sklearn.utils import get_tags
+from sklearn.utils._param_validation import HasMethods, StrOptions
+from sklearn.utils.extmath import safe_sparse_dot
+from sklearn.utils.metaestimators import available_if
+
+from labelgap.estimator import LabelGapClassifier
+from labelgap.labels import Labels, LabelWarning, State
+from labelgap.one_vs_rest import (
+    ConstantLabel,
+    apply_per_label,
+    fit_per_label,
+    probability_of_rows,
+    score_rows,
+)
+
+
+def _has_probabilities(self: BinaryRelevance) -> bool:
+    if hasattr(self._template(), "predict_proba"):
+        return True
+    raise AttributeError(
+        f"{type(self.estimator).__name__} has no predict_proba: use decision_function, or wrap it "
+        "in sklearn.calibration.CalibratedClassifierCV"
+    )
+
+
+class BinaryRelevance(LabelGapClassifier):
+    """Train one scikit-learn classifier per label, on the observed entries of that label.
+
+    Labels that were observed in the same rows share one selection of these rows; with complete
+    labels nothing is copied. A label of which only one value was observed has a constant
+    prediction, its smoothed prevalence (see :class:`LabelPrior`).
+
+    Parameters
+    ----------
+    estimator : classifier, default=None
+        Any scikit-learn classifier with ``predict_proba`` or ``decision_function``; by default
+        ``LogisticRegression()``.
+    unknown : {"ignore", "negative"}, default="ignore"
+        Whether a row with an unknown entry is left out for that label, or counts as a zero.
+        Unlabeled zeros count as zeros in both cases.
+    n_jobs : int, default=None
+        Number of processes, as everywhere in scikit-learn. Logistic regressions that are fitted
+        together (see the notes) share the threads of the products instead.
+    device : str, default=None
+        Device of torch ("cuda", "cpu") for logistic regressions that are fitted together.
+
+    Attributes
+    ----------
+    estimators_ : list of length n_labels
+        The classifier of each label.
+    coef_ : ndarray of shape (n_labels, n_features)
+        Only when the classifiers are linear; rows of zeros for constant labels.
+    intercept_ : ndarray of shape (n_labels,)
+        Likewise.
+
+    Notes
+    -----
+    A ``LogisticRegression`` with the squared penalty and a solver "lbfgs", "newton-cg" or
+    "newton-cholesky" is fitted for all labels at once, by Newton's method on the shared features:
+    the same minimum, to its tolerance, often in less time. "liblinear", which shrinks the
+    intercept too, is fitted label by label.
+
+    The decision function is that of the classifiers, or log-odds where they have none. Margins of
+    different labels need not be on one scale: prefer classifiers with probabilities where labels
+    are ranked against each other.
+
+    See Also
+    --------
+    labelgap.Mend : the same classifiers, trained on imputed labels.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from labelgap import BinaryRelevance
+    >>> X = np.array([[0.0], [1.0], [2.0], [3.0]])
+    >>> Y = np.array([[0, 1], [0, np.nan], [1, 0], [np.nan, 0]])
+    >>> BinaryRelevance().fit(X, Y).predict([[0.0], [3.0]])
+    array([[0, 1],
+           [1, 0]])
+    """
+
+    _parameter_constraints: ClassVar = {
+        "estimator": [
+            HasMethods(["fit", "predict_proba"]),
+            HasMethods(["fit", "decision_function"]),
+            None,
+        ],
+        "unknown": [StrOptions({"ignore", "negative"})],
+        "n_jobs": [Integral, None],
+        "device": [str, None],
+    }
+
+    def __init__(
+        self,
+        estimator: Any = None,
+        *,
+        unknown: str = "ignore",
+        n_jobs: int | None = None,
+        device: str | None = None,
+    ) -> None:
+        self.estimator = estimator
+        self.unknown = unknown
+        self.n_jobs = n_jobs
+        self.device = device
+
+    def _template(self) -> Any:
+        return LogisticRegression() if self.estimator is None else self.estimator
+
+    def _fit(self, X: Any, labels: Labels) -> None:
+        if self.unknown == "negative":
+            labels = _unknown_as_zero(labels)
+        template = clone(self._template())
+        self.estimators_ = fit_per_label(template, X, labels, self.n_jobs, self.device)
+        self._stack_coefficients()
+
+    def _decision_function(self, X: Any) -> np.ndarray:
+        if hasattr(self, "coef_"):
+            return safe_sparse_dot(X, self.coef_.T, dense_output=True) + self.intercept_
+        return apply_per_label(score_rows, self.estimators_, X, self.n_jobs)
+
+    def _predict_proba(self, X: Any) -> np.ndarray:
+        if hasattr(self, "coef_") and isinstance(self._template(), LogisticRegression):
+            return expit(self._decision_function(X))
+        return apply_per_label(probability_of_rows, self.estimators_, X, self.n_jobs)
+
+    @available_if(_has_probabilities)
+    def predict_proba(self, X: Any) -> np.ndarray:
+        """Return the probability that each label is relevant, of shape (n_samples, n_labels)."""
+        return super().predict_proba(X)
+
+    def predict(self, X: Any) -> np.ndarray:
+        """Return labels of 0 and 1, of shape (n_samples, n_labels); classes for a vector target."""
+        if hasattr(self._template(), "predict_proba"):
+            return super().predict(X)
+        margins = self._decision_function(self._validate_predict(X))
+        return self.target_.decide(margins, threshold=0.0)
+
+    def _stack_coefficients(self) -> None:
+        """One matrix of coefficients; those of the classifiers become views of its rows."""
+        self.__dict__.pop("coef_", None)
+        self.__dict__.pop("intercept_", None)
+        linear = [model for model in self.estimators_ if not isinstance(model, ConstantLabel)]
+        if not linear or not all(map(_is_linear, linear)):
+            return
+        coef = np.zeros((len(self.estimators_), linear[0].coef_.size), linear[0].coef_.dtype)
+        intercept = np.empty(len(self.estimators_), dtype=coef.dtype)
+        for label, model in enumerate(self.estimators_):
+            if isinstance(model, ConstantLabel):
+                intercept[label] = model.decision_function(np.empty((1, 0)))[0]
+            else:
+                coef[label], intercept[label] = np.ravel(model.coef_), np.ravel(model.intercept_)[0]
+                model.coef_ = coef[label].reshape(model.coef_.shape)
+        self.coef_, self.intercept_ = coef, intercept
+
+    def __getstate__(self) -> dict:
+        # the classifiers hold the same numbers
+        state = super().__getstate__()
+        return {name: value for name, value in state.items() if name not in ("coef_", "intercept_")}
+
+    def __setstate__(self, state: dict) -> None:
+        super().__setstate__(state)
+        if hasattr(self, "estimators_"):
+            self._stack_coefficients()
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        accepted = get_tags(self._template()).input_tags
+        tags.input_tags.sparse = accepted.sparse
+        tags.input_tags.allow_nan = accepted.allow_nan
+        return tags
+
+
+def _is_linear(estimator: Any) -> bool:
+    return (
+        isinstance(estimator, LinearClassifierMixin)
+        and type(estimator).decision_function is LinearClassifierMixin.decision_function
+        and isinstance(estimator.coef_, np.ndarray)
+    )
+
+
+def _unknown_as_zero(labels: Labels) -> Labels:
+    """A zero wherever an entry is unknown, unseen columns excepted; names are not needed here."""
+    entries = labels.positives().astype(np.int8)
+    entries.data[:] = State.RELEVANT
+    return Labels(entries, State.NEGATIVE, unseen=labels.unseen)
+
+
+def fit_seen(
+    estimator: Any, X: Any, labels: Labels, *, unknown: str, n_jobs: int | None
+) -> BinaryRelevance:
+    """Fit binary relevance on labels that were validated, and warned of, before."""
+    template = None if estimator is None else clone(estimator)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", LabelWarning)
+        return BinaryRelevance(template, unknown=unknown, n_jobs=n_jobs).fit(X, labels)

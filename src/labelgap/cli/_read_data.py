@@ -1,0 +1,457 @@
+"""DATA on the command line: a file in one of the formats, or a data set by name, read once."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from fnmatch import fnmatchcase
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from labelgap.auditing import DataSource
+from labelgap.cli._options import Format, LabelledOptions, RowOptions, SplitPart, Zeros
+from labelgap.cli._terminal import BadInputError, Terminal, reading
+from labelgap.data import (
+    DATABASES,
+    DataFormatError,
+    Dataset,
+    TableName,
+    dataset_info,
+    list_datasets,
+    load_dataset,
+    read_arff,
+    read_frame,
+    read_label_table,
+    read_mat,
+    read_npz,
+    read_svmlight,
+    read_table,
+    read_xc,
+)
+from labelgap.labels import Labels, State
+
+_SUFFIXES: dict[str, Format] = {
+    **dict.fromkeys((".csv", ".tsv", ".parquet", ".pq", *DATABASES), Format.TABLE),
+    ".arff": Format.ARFF,
+    **dict.fromkeys((".svm", ".svmlight", ".libsvm"), Format.SVMLIGHT),
+    ".mat": Format.MAT,
+    ".npz": Format.NPZ,
+}
+_COMPRESSED = {".gz", ".bz2", ".xz"}
+_MOST_SHOWN = 12
+
+
+@dataclass(frozen=True)
+class Hints:
+    """What is known about rows before they are read, from a model or from predictions.
+
+    Attributes
+    ----------
+    n_features : int, optional
+        For formats that do not say it.
+    text, item : str, optional
+        The column of text; the column of ids, used where it is there and none was asked for.
+    labels : list of str
+        The label columns where none were given; left out of the features in any case.
+    zero_based : bool
+        Where the feature numbers of svmlight files start.
+    only_labels : bool
+        Whether the features of a table are of no interest.
+    """
+
+    n_features: int | None = None
+    text: str | None = None
+    item: str | None = None
+    labels: list[str] = field(default_factory=list)
+    zero_based: bool = False
+    only_labels: bool = False
+
+
+@dataclass(frozen=True, eq=False)
+class InputRows:
+    """Rows of DATA with everything a command may want to know about them.
+
+    Attributes
+    ----------
+    place : str
+        The file or data set, for messages.
+    data : Dataset
+    item, text : str
+        The names of the columns of ids and of text; "row" where rows are numbered.
+    lists_labels : bool
+        Whether the source lists the labels of each row, so that a label it never mentions is one
+        that no row has; otherwise such a label is unknown.
+    part : {"all", "train", "test"}
+    label_file : TableName, optional
+        The long table.
+    """
+
+    place: str
+    data: Dataset
+    item: str = "row"
+    text: str | None = None
+    lists_labels: bool = False
+    part: str = "all"
+    label_file: TableName | None = None
+
+    @property
+    def n_samples(self) -> int:
+        return self.data.n_samples
+
+    @property
+    def features(self) -> list[str] | None:
+        """The names of the columns of X, where the format has names."""
+        names = self.data.feature_names
+        return None if names is None else [str(name) for name in names]
+
+    @property
+    def items(self) -> np.ndarray:
+        """What identifies the rows."""
+        return np.arange(self.n_samples) if self.data.ids is None else self.data.ids
+
+    @property
+    def labels(self) -> Labels:
+        """The labels, under names that can be written into a table."""
+        Y = self.data.Y
+        names = range(Y.n_labels) if Y.names is None else Y.names
+        return Y.with_names([str(name) for name in names])
+
+    def words(self, row: int) -> str:
+        """The place of a row, for messages."""
+        if self.data.table is not None:
+            return self.data.table.words(row)
+        return f"{self.place}, row {self.items[row]} (counted from 0)"
+
+
+def learning_labels(rows: InputRows, zeros: Zeros) -> Labels:
+    """The labels as a model is to learn from them, with ``auto`` decided as an audit does."""
+    labels = rows.labels
+    if zeros is Zeros.NEGATIVE and labels.unlabeled:
+        return labels.with_zeros("negative")
+    if zeros is Zeros.AUTO and not labels.has_gaps:
+        return labels.with_zeros("unlabeled")
+    if zeros is Zeros.UNLABELED and not labels.unlabeled:
+        return labels.with_zeros("unlabeled")
+    return labels
+
+
+def zeros_of_audit(rows: InputRows, zeros: Zeros) -> Any:
+    """The option for an audit, which is "auto" where the labels themselves say what they mean."""
+    return "auto" if rows.labels.unlabeled or zeros is Zeros.UNKNOWN else str(zeros)
+
+
+def data_sources(rows: InputRows, source: LabelledOptions) -> tuple[DataSource, ...]:
+    """The files that were read, with their checksums."""
+    found = [_source("items", source.data, rows.data.table)]
+    if source.label_table is not None:
+        found.append(_source("labels", source.label_table, rows.label_file))
+    return tuple(found)
+
+
+def _source(role: str, place: Any, table: TableName | None) -> DataSource:
+    if not Path(place).is_file():
+        return DataSource(role, str(place), None)
+    known = table.parts[0].sha256 if table is not None and table.parts else None
+    if known is None:
+        with open(place, "rb") as stream:
+            known = hashlib.file_digest(stream, "sha256").hexdigest()
+    return DataSource(role, str(place), known)
+
+
+def read_labelled(
+    options: LabelledOptions, terminal: Terminal, *, part: str, hints: Hints | None = None
+) -> InputRows:
+    """Rows with labels.
+
+    Parameters
+    ----------
+    options : LabelledOptions
+    terminal : Terminal
+    part : {"train", "test", "all"}
+        The part of an official split that suits the command.
+    hints : Hints, optional
+        What a model or a file of predictions says about the rows.
+    """
+    _check_label_options(options)
+    return _read(options, terminal, part, hints or Hints(), labelled=True)
+
+
+def read_rows(options: RowOptions, terminal: Terminal, *, part: str, hints: Hints) -> InputRows:
+    """Rows without labels; parameters as in :func:`read_labelled`."""
+    return _read(options, terminal, part, hints, labelled=False)
+
+
+def _read(
+    options: Any, terminal: Terminal, part: str, hints: Hints, *, labelled: bool
+) -> InputRows:
+    path = Path(options.data)
+    if not path.exists() and options.format is Format.AUTO and _is_name(options.data):
+        name = dataset_info(options.data).name
+        with terminal.progress(f"loading {name}") as progress:
+            dataset = load_dataset(name, fetch=options.fetch, progress=progress)
+        rows = _of_dataset(dataset, f"data set {name}", None, options, labelled)
+        return _select_part(rows, options.rows, part)
+    _check_file(path, options)
+    kind = _format_of(path) if options.format is Format.AUTO else options.format
+    if options.zero_based and kind is not Format.SVMLIGHT:
+        raise BadInputError(f"--zero-based: is for svmlight files, and {options.data} is {kind}")
+    with terminal.progress(f"reading {path.name}"), reading(path):
+        if kind is Format.TABLE:
+            rows = _of_table(path, options, hints, labelled)
+        else:
+            dataset = _read_file(path, kind, options, hints, labelled)
+            rows = _of_dataset(dataset, str(path), kind, options, labelled)
+    return _select_part(rows, options.rows, part)
+
+
+def _is_name(data: str) -> bool:
+    return data.lower().replace("-", "_") in list_datasets()
+
+
+def check_dataset_name(name: str, more: str = "") -> str:
+    """The name as the registry has it."""
+    try:
+        return dataset_info(name).name
+    except KeyError as error:
+        hint = str(error.args[0]).replace("labelgap.data.list_datasets()", "labelgap datasets")
+        raise BadInputError(hint + more) from None
+
+
+def _check_file(path: Path, options: RowOptions) -> None:
+    if path.is_dir() and options.format not in (Format.AUTO, Format.TABLE):
+        raise BadInputError(f"{path}: is a folder; give a file in it")
+    if path.exists():
+        return
+    if path.suffix or len(path.parts) > 1 or options.format is not Format.AUTO:
+        raise BadInputError(f"{path}: there is no such file; check the path")
+    check_dataset_name(options.data, more=" (nor is there a file of that name)")
+
+
+def _format_of(path: Path) -> Format:
+    if path.is_dir():
+        return Format.TABLE
+    suffixes = [suffix.lower() for suffix in path.suffixes if suffix.lower() not in _COMPRESSED]
+    kind = _SUFFIXES.get(suffixes[-1]) if suffixes else None
+    if kind is None:
+        known = ", ".join(one for one in Format if one is not Format.AUTO)
+        raise BadInputError(f"{path}: the name does not tell the format; give --format {known}")
+    return kind
+
+
+def _check_label_options(options: LabelledOptions) -> None:
+    is_database = Path(options.data).suffix.lower() in DATABASES
+    if options.label_query is not None and options.label_table is not None:
+        raise BadInputError("--label-query and --label-table: give one of them, and not both")
+    for name, query in (("--query", options.query), ("--label-query", options.label_query)):
+        if query is not None and not is_database:
+            raise BadInputError(
+                f"{name}: is for a database ({', '.join(DATABASES)}), and {options.data} is none"
+            )
+    if _has_long_table(options):
+        return
+    if options.value_column is not None or options.label_column != "label":
+        raise BadInputError("--label-column and --value-column are for --label-table; give it")
+    if options.zeros is Zeros.UNKNOWN:
+        raise BadInputError(
+            "--zeros unknown: is for --label-table; leave unknown cells of label columns empty"
+        )
+
+
+# -- tables -------------------------------------------------------------------------------------
+
+
+def _of_table(path: Path, options: RowOptions, hints: Hints, labelled: bool) -> InputRows:
+    """Features, ids, texts and labels of a table."""
+    wanted = options.item or hints.item or ""
+    frame, _ = read_frame(path, query=options.query, ids=[wanted])
+    columns = [str(name) for name in frame.columns]
+    item = options.item or (hints.item if hints.item in columns else None)
+    text = hints.text or getattr(options, "text", None)
+    for option, name in (("--item", item), ("--text", text)):
+        _require(path, columns, option, [name])
+    labels: list[str] = []
+    if isinstance(options, LabelledOptions):
+        labels = _label_columns(path, options, hints, columns)
+    long = labelled and _has_long_table(options)
+    read = labels if labelled and not long else []
+    unused = {*_match(path, columns, "--drop", options.drop), *hints.labels, *labels}
+    unused = set(columns) if hints.only_labels else unused
+    drop = [name for name in columns if name in unused - {*read, item, text}]
+    data = read_table(
+        frame, label_columns=read, item=item, text=text, drop=drop, tfidf=False if text else None
+    )
+    rows = InputRows(str(path), data, item or "row", text)
+    if long and isinstance(options, LabelledOptions):
+        return _with_long_labels(rows, options, labels)
+    return rows
+
+
+def _label_columns(
+    path: Path, options: LabelledOptions, hints: Hints, columns: list[str]
+) -> list[str]:
+    """The columns that hold labels, whether they are read or replaced by a long table."""
+    names = _match(path, columns, "--labels", options.labels)
+    if not options.labels:
+        names = [name for name in columns if name in hints.labels]
+    if not names and not _has_long_table(options):
+        wanted = f" (looked for {', '.join(hints.labels[:5])})" if hints.labels else ""
+        raise BadInputError(
+            f"{path}: nothing says which columns are labels{wanted}; give --labels 'a,b' or a "
+            "pattern such as 'tag_*', or --label-table"
+        )
+    return names
+
+
+def _has_long_table(options: Any) -> bool:
+    """Whether the labels are listed in a table of their own."""
+    return options.label_table is not None or options.label_query is not None
+
+
+def _with_long_labels(rows: InputRows, options: LabelledOptions, names: list[str]) -> InputRows:
+    """The rows with labels from the long table; in the order of ``names`` where there are any."""
+    path = options.label_table
+    if path is not None and not path.exists():
+        raise BadInputError(f"--label-table {path}: there is no such file; check the path")
+    ids = [rows.item, options.label_column]
+    pairs, file = read_frame(path or options.data, query=options.label_query, ids=ids)
+    value = options.value_column or ("value" if "value" in pairs.columns else None)
+    labels = read_label_table(
+        pairs,
+        rows.items,
+        item=rows.item,
+        label=options.label_column,
+        value=value,
+        implicit=str(options.zeros)
+        if options.zeros in (Zeros.UNLABELED, Zeros.UNKNOWN)
+        else "negative",  # type: ignore[arg-type]
+        file=rows.place if rows.data.ids is None else rows.data.table,
+    )
+    labels = align(labels, names) if names else labels
+    return replace(rows, data=replace(rows.data, Y=labels), lists_labels=True, label_file=file)
+
+
+def align(labels: Labels, names: list[str], *, absent: State | None = None) -> Labels:
+    """The labels in the order of ``names``; those not among ``names`` are left out.
+
+    Columns that no label fills are unseen with ``absent=State.UNKNOWN``, and otherwise hold what
+    implicit entries mean.
+    """
+    assert labels.names is not None
+    target = {name: j for j, name in enumerate(names)}
+    columns = np.array([target.get(str(name), -1) for name in labels.names], dtype=np.int64)
+    stored = labels.entries.tocoo()
+    moved = columns[stored.col] if stored.nnz else np.zeros(0, dtype=np.int64)
+    keep = moved >= 0
+    entries = type(stored)(
+        (stored.data[keep], (stored.row[keep], moved[keep])), shape=(labels.n_samples, len(names))
+    )
+    unseen = np.full(len(names), absent is State.UNKNOWN)
+    unseen[columns[columns >= 0]] = labels.unseen[columns >= 0]
+    return Labels(entries.tocsr(), labels.implicit, names=names, unseen=unseen)
+
+
+def _match(path: Path, columns: list[str], option: str, wanted: list[str]) -> list[str]:
+    """The columns that names and patterns stand for, in the order of the table."""
+    chosen: set[str] = set()
+    for value in wanted:
+        for name in [value] if value in columns else value.split(","):
+            found = [name] if name in columns else [c for c in columns if fnmatchcase(c, name)]
+            _require(path, columns, option, found or [name])
+            chosen.update(found)
+    return [name for name in columns if name in chosen]
+
+
+def _require(path: Path, columns: list[str], option: str, names: Any) -> None:
+    for name in names:
+        if name is not None and name not in columns:
+            more = ", ..." if len(columns) > _MOST_SHOWN else ""
+            shown = ", ".join(columns[:_MOST_SHOWN]) + more
+            remedy = ""
+            if len(columns) == 1 and (found := [mark for mark in ";\t|" if mark in columns[0]]):
+                remedy = f". Is it separated by {found[0]!r}? Save it with commas"
+            raise BadInputError(
+                f"{option} {name}: {path} has no such column; its columns are {shown}{remedy}"
+            )
+
+
+# -- other formats ------------------------------------------------------------------------------
+
+
+def _read_file(path: Path, kind: Format, options: Any, hints: Hints, labelled: bool) -> Dataset:
+    if kind is Format.SVMLIGHT:
+        zero_based = options.zero_based or hints.zero_based
+        return read_svmlight(path, n_features=hints.n_features, zero_based=zero_based)
+    if kind is Format.ARFF:
+        return _read_arff(path, options, hints) if labelled else read_arff(path, [])
+    if kind is Format.NPZ:
+        return read_npz(path, labelled=labelled)
+    readers: dict[Format, Callable[[Path], Dataset]] = {Format.XC: read_xc, Format.MAT: read_mat}
+    return readers[kind](path)
+
+
+def _read_arff(path: Path, options: LabelledOptions, hints: Hints) -> Dataset:
+    given = [one for value in options.labels for one in value.split(",")] or hints.labels
+    if given:
+        return read_arff(path, _arff_labels(given))
+    try:
+        return read_arff(path)
+    except DataFormatError:
+        if not _has_long_table(options):
+            raise
+        # no attribute is a label: all labels are in the long table
+        return read_arff(path, [])
+
+
+def _arff_labels(given: list[str]) -> Any:
+    if len(given) == 1 and given[0].lower().endswith(".xml"):
+        return Path(given[0])
+    if len(given) == 1 and given[0].lstrip("-").isdigit():
+        return int(given[0])
+    return given
+
+
+def _of_dataset(
+    dataset: Dataset, place: str, kind: Format | None, options: Any, labelled: bool
+) -> InputRows:
+    if options.item is not None:
+        raise BadInputError(f"--item {options.item}: only tables have a column of ids")
+    rows = InputRows(place, _without(dataset, options.drop, place))
+    if not labelled:
+        return rows
+    if options.text is not None:
+        raise BadInputError(f"--text {options.text}: only tables have a column of text")
+    if options.labels and kind is not Format.ARFF:
+        raise BadInputError(f"--labels: {place} says itself what its labels are; leave it out")
+    if not _has_long_table(options):
+        return replace(rows, lists_labels=kind is Format.SVMLIGHT)
+    own = rows.labels.names.tolist() if dataset.Y.n_labels else []  # type: ignore[union-attr]
+    with reading(options.label_table or options.data):
+        return _with_long_labels(rows, options, own)
+
+
+def _without(dataset: Dataset, drop: list[str], place: str) -> Dataset:
+    names = dataset.feature_names
+    for name in drop:
+        if names is None or name not in names:
+            raise BadInputError(f"--drop {name}: {place} has no feature of that name")
+    if not drop or names is None:
+        return dataset
+    keep = [j for j, name in enumerate(names) if name not in drop]
+    return replace(dataset, X=dataset.X[:, keep], feature_names=names[keep], views=None)
+
+
+def _select_part(rows: InputRows, wanted: SplitPart, part: str) -> InputRows:
+    data = rows.data
+    if data.train is None or data.test is None:
+        if wanted in (SplitPart.TRAIN, SplitPart.TEST):
+            raise BadInputError(
+                f"--rows {wanted}: {rows.place} has no official split; use --rows all"
+            )
+        return rows
+    part = part if wanted is SplitPart.AUTO else str(wanted)
+    if part == "all":
+        return rows
+    return replace(rows, data=data.take(data.train if part == "train" else data.test), part=part)

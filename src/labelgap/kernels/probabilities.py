@@ -1,0 +1,56 @@
+"""Log-odds, and probabilities from scores that were computed without the entry they are compared to."""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy.optimize import minimize
+from scipy.special import expit, log_expit, logit
+
+_LEAST_SLOPE = 1e-3
+
+
+def log_odds(probability: np.ndarray) -> np.ndarray:
+    """Return log(p / (1 - p)), finite also for probabilities of 0 and 1."""
+    return logit(np.clip(probability, np.finfo(np.float64).tiny, 1 - np.finfo(np.float64).eps))
+
+
+def mean_log_odds(first: np.ndarray, second: np.ndarray) -> np.ndarray:
+    """Return the log-odds of the mean of two probabilities, from the log-odds of each."""
+    relevant = np.logaddexp(log_expit(first), log_expit(second))
+    return relevant - np.logaddexp(log_expit(-first), log_expit(-second))
+
+
+def fit_sigmoid(scores: np.ndarray, values: np.ndarray) -> tuple[float, float]:
+    """Return slope and offset of the sigmoid that turns scores into probabilities of a one.
+
+    Minimises the log-loss of ``sigmoid(slope * scores + offset)`` against targets drawn inside by
+    one imaginary observation each, (n_ones + 1) / (n_ones + 2) for a one and 1 / (n_zeros + 2)
+    for a zero, so that separable scores keep a finite slope. The slope is kept positive, at least
+    1e-3 per standard deviation of the scores, so that the order of the scores stays.
+
+    References
+    ----------
+    Platt, J. (1999). Probabilistic outputs for support vector machines and comparisons to
+    regularized likelihood methods. In Advances in Large Margin Classifiers.
+    """
+    n_ones = int(np.count_nonzero(values))
+    n_zeros = values.size - n_ones
+    target = np.where(values == 1, (n_ones + 1) / (n_ones + 2), 1 / (n_zeros + 2))
+    centre, scale = float(scores.mean()), float(scores.std())
+    if scale <= 1e-12 * float(np.abs(scores).max()):
+        scale = 1.0
+    standard = (scores - centre) / scale
+
+    def loss_and_gradient(parameters: np.ndarray) -> tuple[float, np.ndarray]:
+        log_odds = parameters[0] * standard + parameters[1]
+        error = expit(log_odds) - target
+        loss = np.mean(np.logaddexp(0, log_odds) - target * log_odds)
+        return float(loss), np.array([np.mean(error * standard), np.mean(error)])
+
+    start = np.array([1.0, np.log((n_ones + 1) / (n_zeros + 1))])
+    bounds = [(_LEAST_SLOPE, None), (None, None)]
+    best = minimize(
+        loss_and_gradient, start, jac=True, bounds=bounds, method="L-BFGS-B", tol=1e-12
+    ).x
+    slope = float(best[0]) / scale
+    return slope, float(best[1]) - slope * centre
