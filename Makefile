@@ -6,13 +6,18 @@ STAMP := $(VENV)/.installed
 DOCS_STAMP := $(VENV)/.installed-docs
 BENCH_STAMP := $(VENV)/.installed-bench
 PYTEST := $(BIN)/python -m pytest
+TORCH := $(VENV)/torch
 
-.PHONY: help demo test test-full lint format docs reproduction bench clean
+# a half-made environment must not look like a whole one to the next call
+.DELETE_ON_ERROR:
+
+.PHONY: help demo test test-full test-networks lint format docs reproduction bench clean
 
 help:
 	@echo "make demo       delete labels of a real data set, find them again, show how well"
 	@echo "make test       the test suite (minutes)"
 	@echo "make test-full  the test suite with the slow tests"
+	@echo "make test-networks  the tests that need torch, which it installs beside the environment"
 	@echo "make lint       ruff and mypy"
 	@echo "make docs       build the documentation; warnings are errors"
 	@echo "make reproduction  published figures beside ours, from the committed rows"
@@ -45,6 +50,14 @@ test: $(STAMP)
 
 test-full: $(STAMP)
 	$(PYTEST) -n 2
+
+$(TORCH)/.installed: $(STAMP)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --upgrade --target $(TORCH) torch==2.13.0
+	@touch $@
+
+# apart from the environment: everything else must work without torch
+test-networks: $(TORCH)/.installed
+	PYTHONPATH=$(CURDIR)/$(TORCH) $(PYTEST) -n 2 tests/networks tests/mend/test_portfolio.py tests/mend/test_known_labels.py
 
 lint: $(STAMP)
 	$(BIN)/ruff check .

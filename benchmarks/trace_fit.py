@@ -1,4 +1,4 @@
-"""Which functions of the library run in ``Mend().fit``, and how deep: what a reader has to follow.
+"""Which functions of the library run in a fit of Mend, and how deep: what a reader has to follow.
 
     python benchmarks/trace_fit.py [--zeros unlabeled] [--list]
 
@@ -77,7 +77,7 @@ def main() -> None:
     parser.add_argument("--list", action="store_true", help="name the functions")
     given = parser.parse_args()
     X, Y = with_gaps(given.zeros)
-    found = trace(lambda: Mend(zeros=given.zeros).fit(X, Y))
+    found = trace(lambda: Mend(preset="fast", zeros=given.zeros).fit(X, Y))
     if given.list:
         print(*(f"{file}: {name}" for file, name in found.functions), sep="\n")
     print(f"{len(found.functions)} functions in {len(found.files)} files, {found.depth} deep")

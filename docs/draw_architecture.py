@@ -29,9 +29,10 @@ LAYERS: list[tuple[str, dict[str, str]]] = [
     (
         "learning despite gaps",
         {
-            "mend": "impute, train, validate",
+            "mend": "combine, impute",
             "imputers": "probability of each entry",
             "models": "the five systems",
+            "networks": "all labels at once",
             "baselines": "simple methods",
         },
     ),
@@ -42,6 +43,7 @@ LAYERS: list[tuple[str, dict[str, str]]] = [
             "propensity": "label frequency",
             "fitting": "EM, Gibbs, blocks",
             "zero_shot": "unseen labels",
+            "losses": "for networks",
             "estimator": "the contract",
         },
     ),

@@ -3,7 +3,7 @@
     python tests/processors.py list                   # what this machine can play
     python tests/processors.py sample                 # a few tests on each of them
     python tests/processors.py all                    # the whole suite on each of them
-    python tests/processors.py other papers/tests/golden  # these tests, on one unlike this one
+    python tests/processors.py other papers/tests/golden # these tests, on one unlike this one
 
 OpenBLAS picks its kernels by the processor, and so do numpy and numba. Each of them adds numbers
 up in an order of its own. A test that passes with one order only is wrong, or finds a fault.

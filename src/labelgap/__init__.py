@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from labelgap.models.imvwl import IMVWL
     from labelgap.models.mllcs import MLLCS
     from labelgap.models.rmfl import RMFL, RMFLCV
+    from labelgap.networks import LabelNet
 
 __version__ = "0.1.0"
 
@@ -36,6 +37,7 @@ _HOMES = {
     "CooccurrenceVote": "baselines",
     "KNeighborsLabels": "baselines",
     "KernelRidgePerLabel": "baselines",
+    "LabelNet": "networks",
     "LabelPrior": "baselines",
     "LabelWarning": "labels",
     "Labels": "labels",
@@ -59,6 +61,7 @@ __all__ = [
     "CooccurrenceVote",
     "KNeighborsLabels",
     "KernelRidgePerLabel",
+    "LabelNet",
     "LabelPrior",
     "LabelWarning",
     "Labels",

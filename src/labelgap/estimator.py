@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any, ClassVar
 
 import numpy as np
@@ -10,7 +11,7 @@ from sklearn.utils import get_tags
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from labelgap import metrics
-from labelgap.labels import Labels, ZerosName
+from labelgap.labels import Labels, LabelWarning, ZerosName, as_labels
 from labelgap.targets import Target, read_target
 
 __all__ = ["LabelGapClassifier"]
@@ -123,6 +124,22 @@ class LabelGapClassifier(ClassifierMixin, BaseEstimator):
     def _validate_predict(self, X: Any) -> Any:
         check_is_fitted(self)
         return self._validate_features(X, reset=False)
+
+    def _read_known(self, known: Any, n_samples: int) -> np.ndarray:
+        """Return labels that are known at prediction, NaN where not, also for unlabeled zeros."""
+        if self.target_.kind != "multilabel":
+            raise ValueError("known is for label matrices: the target was a vector of classes")
+        zeros = getattr(self, "zeros", self._zeros)
+        with warnings.catch_warnings():
+            # that nobody knows some label of these rows is no news
+            warnings.simplefilter("ignore", LabelWarning)
+            labels = as_labels(known, n_samples=n_samples, zeros=zeros)
+        if labels.n_labels != len(self.classes_):
+            raise ValueError(
+                f"known has {labels.n_labels} labels and the model {len(self.classes_)}: give one "
+                "column for each, NaN where the label is not known"
+            )
+        return labels.to_dense(unknown=np.nan, unlabeled=np.nan)
 
     def _validate_features(self, X: Any, *, reset: bool) -> Any:
         """What the tags say is accepted, which is what scikit-learn's tools go by."""

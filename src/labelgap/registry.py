@@ -83,8 +83,8 @@ ESTIMATORS: tuple[EstimatorRecord, ...] = (
     EstimatorRecord(
         "Mend",
         "labelgap.mend",
-        "The first choice for classification: a classifier per label that is trained with imputed "
-        "labels where validation says that this helps.",
+        "The first choice for classification: linear models, networks, trees and others combined; or "
+        "your classifier per label, trained with imputed labels where validation says that this helps.",
         ("unknown", "unlabeled"),
         command="mend",
     ),
@@ -143,6 +143,13 @@ ESTIMATORS: tuple[EstimatorRecord, ...] = (
         "Selects the features that a selector chooses again on other halves of the rows.",
         ("unknown", "unlabeled"),
         ("feature_selection",),
+    ),
+    EstimatorRecord(
+        "LabelNet",
+        "labelgap.networks",
+        "Neural networks for all labels at once, which also take labels that are known; needs torch.",
+        ("unknown",),
+        command="network",
     ),
     EstimatorRecord(
         "BinaryRelevance",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import re
+import shlex
 from pathlib import Path
 
 import numpy as np
@@ -196,6 +197,26 @@ def test_the_printed_command_continues_from_the_files(run, data_dir, monkeypatch
     )
     assert scored.json["n_known"] == json.loads(Path("h/about.json").read_text())["n_hidden"]
     assert math.isfinite(scored.json["metrics"]["auc_micro"])
+
+
+@pytest.mark.parametrize("protocol", ["entries", "labels"])
+def test_the_printed_command_reads_the_rows_in_the_same_way(run, protocol, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "40")
+    tags = ("tag_a", "tag_b", "tag_c", "tag_d")
+    rows = [
+        {"key": row, "note": ("red", "blue")[row % 2], "x": row % 7}
+        | {tag: int(row % (2 + place) == 0) for place, tag in enumerate(tags)}
+        for row in range(40)
+    ]
+    table = write_rows(Path("notes.csv"), rows)
+    how = ("-l", "tag_*", "--item", "key", "--text", "note")
+    hidden = run("hide", table, *how, "--protocol", protocol, "-o", "h")
+    assert hidden.out.splitlines()[-1].startswith("next: labelgap ")  # one line, to copy
+    ran = run(*shlex.split(hidden.out.split("next: labelgap ")[1]))
+    assert ran.code == 0, ran
+    if protocol == "labels":
+        unseen = json.loads(Path("h/about.json").read_text())["unseen"]
+        assert sorted(pandas.read_csv("new.csv").columns[1:]) == sorted(unseen)
 
 
 def test_seeds_repeat_and_differ(run):

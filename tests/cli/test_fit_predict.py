@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import sys
 import zipfile
 from pathlib import Path
 
@@ -26,6 +27,8 @@ def _predicted(path: str = "p.csv"):
 @pytest.mark.filterwarnings("ignore:row 0 and 1 others have no observed label")
 @pytest.mark.parametrize("name", list(ModelName))
 def test_every_model_fits_saves_and_predicts(run, items, name):
+    if name == "network":
+        pytest.importorskip("torch")
     fitted = run(
         "fit",
         items,
@@ -53,6 +56,56 @@ def test_every_model_fits_saves_and_predicts(run, items, name):
     assert predicted[["tag_a", "tag_b"]].to_numpy().max() <= 1
 
 
+def test_networks_without_torch_say_what_to_install(run, items, monkeypatch):
+    monkeypatch.setitem(sys.modules, "torch", None)
+    done = run(
+        "fit", items, "-l", "tag_*", "--item", "id", "--drop", "note", "-m", "network", "-o", "m"
+    )
+    assert done.code == 1
+    assert "needs the package 'torch': pip install 'labelgap[networks]'" in done.err
+    assert not Path("m").exists()
+
+
+def test_several_kinds_of_models_are_saved_and_listed(run, monkeypatch):
+    # networks would leave the others no weight on labels as clear as these
+    monkeypatch.setattr("labelgap.mend._portfolio_members.find_spec", lambda name: None)
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(240, 3)).round(3)
+    line, curve = X[:, 0] + X[:, 1] > 0, np.abs(X[:, 2]) > 0.7
+    rows = [
+        {"id": n, "a": a, "b": b, "c": c, "tag_a": int(line[n]), "tag_b": int(curve[n])}
+        for n, (a, b, c) in enumerate(X)
+    ]
+    write_rows(Path("many.csv"), rows)
+    columns = ["many.csv", "-l", "tag_*", "--item", "id", "--zeros", "negative"]
+    fitted = run("fit", *columns, "-o", "m")
+    assert fitted.code == 0, fitted
+    said = " ".join(fitted.out.split())
+    assert "a weighted mean of " in said
+    assert "% (log-loss 0." in said
+    run("predict", "m", "many.csv", "-o", "p.parquet")
+    predicted = pandas.read_parquet("p.parquet")[["tag_a", "tag_b"]].to_numpy()
+    from sklearn.pipeline import make_pipeline
+    from sklearn.preprocessing import StandardScaler
+
+    library = make_pipeline(StandardScaler(), labelgap.Mend())
+    read = pandas.read_csv("many.csv")
+    library.fit(read[["a", "b", "c"]].to_numpy(), read[["tag_a", "tag_b"]].to_numpy(float))
+    assert len(library[-1]._portfolio.members) > 1
+    np.testing.assert_allclose(predicted, library.predict_proba(X), rtol=1e-12)
+    as_json = run("fit", *columns, "-o", "m", "--json").json["leaderboard"]
+    assert {row["name"] for row in as_json} == {
+        "linear",
+        "network",
+        "trees",
+        "neighbors",
+        "kernel",
+    }
+    fast = run("fit", *columns, "-o", "m", "--set", "preset=fast")
+    assert fast.code == 0, fast
+    assert "weighted mean" not in fast.out
+
+
 def test_same_as_the_library(run, items, model):
     frame = pandas.read_csv(items)
     X = frame[["age", "size"]].to_numpy()
@@ -60,7 +113,7 @@ def test_same_as_the_library(run, items, model):
     from sklearn.pipeline import make_pipeline
     from sklearn.preprocessing import StandardScaler
 
-    library = make_pipeline(StandardScaler(), labelgap.Mend()).fit(X, Y)
+    library = make_pipeline(StandardScaler(), labelgap.Mend(preset="fast")).fit(X, Y)
     run("predict", model, items, "--drop", "note", "-o", "p.parquet")
     predicted = pandas.read_parquet("p.parquet")[["tag_a", "tag_b"]].to_numpy()
     np.testing.assert_allclose(predicted, library.predict_proba(X), rtol=1e-12)
@@ -112,6 +165,12 @@ def test_columns_may_come_in_another_order(run, items, model):
     run("predict", model, items, "--drop", "note", "-o", "p.csv")
     run("predict", model, "turned.csv", "--drop", "note", "-o", "q.csv")
     assert _predicted("p.csv").equals(_predicted("q.csv"))
+
+
+def test_predict_refuses_an_option_that_would_change_nothing(fails, items, model):
+    given = ("predict", model, items, "--drop", "note")
+    assert "add --give labels" in fails(*given, "--threshold", "0.3")
+    assert "is for --give top" in fails(*given, "--give", "labels", "--top", "2")
 
 
 def test_labels_and_top_follow_from_the_probabilities(run, items, model):

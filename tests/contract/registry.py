@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from importlib.util import find_spec
 from typing import Any
 
 from sklearn.linear_model import LogisticRegression
@@ -26,6 +27,7 @@ from labelgap.models.gmfs import GMFS, StabilitySelection
 from labelgap.models.imvwl import IMVWL
 from labelgap.models.mllcs import MLLCS
 from labelgap.models.rmfl import RMFL, RMFLCV
+from labelgap.networks import LabelNet
 
 COLUMN_OF_CLASSES = {
     "check_supervised_y_2d": "a matrix with one column is one label with 0, 1 and unknown "
@@ -51,6 +53,8 @@ class Case:
         The same start for permuted data; indices, or ``slice(None)`` for what stays.
     tolerance : float
         Largest difference between results that should be equal.
+    slow : bool
+        Whether the contract of this setting is kept for the full suite.
     """
 
     estimator: Any
@@ -60,6 +64,7 @@ class Case:
     start: Callable | None = None
     permute_start: Callable | None = None
     tolerance: float = 1e-7
+    slow: bool = False
 
     @property
     def name(self) -> str:
@@ -72,7 +77,24 @@ UNLABELED_ZEROS = {
     "check_hidden_values_do_not_matter": _ZEROS_DIFFER,
     "check_encodings_agree": _ZEROS_DIFFER,
 }
+# members of a portfolio, where torch is installed
+NETWORKS_BY_POSITION = (
+    {"check_feature_order": "the start of networks belongs to positions"}
+    if find_spec("torch") is not None
+    else {}
+)
+_STANDARDISED = "dense features are standardised, sparse ones are taken as they are"
+SPARSE_DIFFERS = {
+    "check_sparse_is_dense": _STANDARDISED,
+    "check_read_only_input": _STANDARDISED,
+}
 PRECISE = LogisticRegression(solver="liblinear", tol=1e-10)
+
+
+class PortfolioOfFewRows(Mend):
+    __doc__ = Mend.__doc__
+    _fewest_rows = 20
+
 
 CASES = [
     Case(LabelPrior(), grid={"smoothing": [0.0, 1.0]}),
@@ -89,6 +111,19 @@ CASES = [
     Case(
         Mend(PRECISE, label_frequency=0.8, zeros="unlabeled", threshold="half"),
         exempt={"check_row_order": "rows are left out by position"},
+    ),
+    Case(Mend(), grid={"threshold": ["auto", "half"]}, tolerance=1e-3),
+    Case(
+        PortfolioOfFewRows(),
+        grid={"threshold": ["auto", "half"]},
+        exempt={
+            "check_row_order": "folds are drawn by position",
+            "check_label_order": "trees and weights draw by position",
+            **NETWORKS_BY_POSITION,
+            **SPARSE_DIFFERS,
+        },
+        tolerance=1e-3,
+        slow=True,
     ),
     Case(CooccurrenceVote(PRECISE), grid={"estimator__C": [0.1, 1.0]}),
     Case(CooccurrenceVote(GaussianNB())),
@@ -284,3 +319,18 @@ CASES = [
         exempt={"check_row_order": "one pass over the rows: the last ones count most"},
     ),
 ]
+
+if find_spec("torch") is not None:
+    CASES.append(
+        Case(
+            LabelNet((16,), n_networks=2, max_iter=5, batch_size=16),
+            grid={"dropout": [0.0, 0.5]},
+            exempt={
+                "check_row_order": "batches are drawn by position",
+                "check_label_order": "the start belongs to positions",
+                "check_feature_order": "the start belongs to positions",
+                **SPARSE_DIFFERS,
+            },
+            tolerance=1e-3,
+        )
+    )

@@ -65,5 +65,6 @@ def _pairs(cases: list[Case]) -> Iterator[Any]:
         assert not unknown, f"{case.name} is exempt from checks that do not exist: {unknown}"
         for name in CHECKS:
             reason = case.exempt.get(name)
-            marks = pytest.mark.xfail(reason=reason, strict=True) if reason else ()
+            marks = [pytest.mark.xfail(reason=reason, strict=True)] if reason else []
+            marks += [pytest.mark.slow] if case.slow else []
             yield pytest.param(case, name, id=f"{name}-{case.name}", marks=marks)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from importlib.util import find_spec
+
 import pytest
 
 from contract import toys
@@ -16,7 +18,7 @@ from contract.suite import (
 )
 from labelgap.registry import ESTIMATORS
 
-FIRST = first_of_each_class(CASES)
+FIRST = first_of_each_class([case for case in CASES if not case.slow])
 
 
 @scikit_learn_checks(FIRST)
@@ -32,10 +34,9 @@ def test_scikit_learn_check_of_other_settings(estimator, check):
 
 def test_every_registered_estimator_is_under_contract():
     tested = {type(case.estimator).__name__ for case in CASES}
-    assert {record.name for record in ESTIMATORS} == tested - {
-        "GradientDescent",
-        "OnePassPerceptron",
-    }
+    not_registered = {"GradientDescent", "OnePassPerceptron", "PortfolioOfFewRows"}
+    absent = {"LabelNet"} if find_spec("torch") is None else set()
+    assert {record.name for record in ESTIMATORS} - absent == tested - not_registered
 
 
 @contract_checks(CASES)

@@ -53,7 +53,15 @@ def test_every_page_of_the_reference_is_in_its_index():
 def test_every_model_that_takes_a_device_is_on_its_page():
     page = (DOCS / "how-to" / "accelerator.md").read_text(encoding="utf-8")
     listed = set(re.findall(r"`(\w+)`", "".join(re.findall(r"^\| (`.*?) \|", page, re.MULTILINE))))
-    rooms = ("baselines", "imputers", "mend", "models.gmfs", "models.mllcs", "models.rmfl")
+    rooms = (
+        "baselines",
+        "imputers",
+        "mend",
+        "models.gmfs",
+        "models.mllcs",
+        "models.rmfl",
+        "networks",
+    )
     modules = [importlib.import_module(f"labelgap.{room}") for room in rooms]
     classes = [getattr(module, name) for module in [*modules, methods] for name in module.__all__]
     found = {

@@ -155,7 +155,7 @@ def test_exposure_gives_the_probability_of_a_record(problem):
 
 def test_mend_takes_it(problem):
     X, labels, _ = problem
-    model = Mend(imputer=FactorImputer(**FIXED)).fit(X[:300], labels[:300])
+    model = Mend(preset="fast", imputer=FactorImputer(**FIXED)).fit(X[:300], labels[:300])
     assert model.predict_proba(X[300:]).shape == (100, 8)
     both = StackingImputer([FactorImputer(**FIXED), FactorImputer(**{**FIXED, "n_factors": 1})])
     both.fit(X, labels)

@@ -138,12 +138,14 @@ def test_a_pseudo_label_of_another_label_is_heard_and_one_at_the_label_itself_is
 def test_imputers_without_codes_have_one_iteration(problem):
     X, Y = problem
     with pytest.raises(ValueError, match=r"max_iter=2: FactorImputer\(.* gives the same"):
-        Mend(imputer=FactorImputer(), max_iter=2).fit(X, Y)
+        Mend(preset="fast", imputer=FactorImputer(), max_iter=2).fit(X, Y)
     both = [FactorImputer(**FIXED), PerLabelImputer()]
-    model = Mend(imputer=both, max_iter=2).fit(X, Y)
+    model = Mend(preset="fast", imputer=both, max_iter=2).fit(X, Y)
     labelwise = model.validation_.candidate.imputer == 1
     assert len(model.validation_.iteration_losses) == (2 if labelwise else 0)
-    only_factors = Mend(imputer=[FactorImputer(**FIXED), Worthless()], max_iter=2).fit(X, Y)
+    only_factors = Mend(
+        preset="fast", imputer=[FactorImputer(**FIXED), Worthless()], max_iter=2
+    ).fit(X, Y)
     assert only_factors.validation_.candidate.imputer == 0
     assert only_factors.validation_.iteration_losses == ()
 
@@ -169,7 +171,7 @@ class Worthless(PerLabelImputer):
 )
 def test_iterations_go_on_while_the_log_loss_falls(problem, options):
     X, Y = problem
-    model = Mend(max_iter=4, **options).fit(X, Y)
+    model = Mend(preset="fast", max_iter=4, **options).fit(X, Y)
     assert ((model.predict_proba(X) >= 0) & (model.predict_proba(X) <= 1)).all()
     result = model.validation_
     losses = result.iteration_losses
@@ -186,10 +188,10 @@ def test_iterations_go_on_while_the_log_loss_falls(problem, options):
 
 def test_one_iteration_is_the_default_and_none_is_counted(problem):
     X, Y = problem
-    model = Mend().fit(X, Y)
+    model = Mend(preset="fast").fit(X, Y)
     assert model.n_iter_ == 1
     assert model.validation_.iteration_losses == ()
-    assert Mend(max_iter=3).fit(X, np.nan_to_num(Y)).n_iter_ == 1
+    assert Mend(preset="fast", max_iter=3).fit(X, np.nan_to_num(Y)).n_iter_ == 1
 
 
 def test_a_second_iteration_changes_what_is_completed(problem):
@@ -209,7 +211,7 @@ def test_iterations_with_unlabeled_zeros(problem):
     forest = RandomForestClassifier(30, min_samples_leaf=3, random_state=0)
     found = []
     for how in ("estimate", 0.5, [0.5, 0.5, 0.9]):
-        for classifier in (None, forest):
+        for classifier in (LogisticRegression(), forest):
             options = {"zeros": "unlabeled", "label_frequency": how, "max_iter": 3}
             model = Mend(classifier, PerLabelImputer(), **options).fit(X, recorded)
             assert np.isfinite(model.predict_proba(X)).all()

@@ -37,7 +37,8 @@ def with_gaps(Y, fraction, seed=1):
 
 
 @pytest.mark.parametrize(
-    "estimator", [None, KNeighborsClassifier(3), RandomForestClassifier(5, random_state=0)]
+    "estimator",
+    [LogisticRegression(), KNeighborsClassifier(3), RandomForestClassifier(5, random_state=0)],
 )
 def test_without_gaps_it_is_the_plain_classifier(estimator):
     X, Y = generate(120)
@@ -57,7 +58,7 @@ def test_it_learns_more_from_the_same_labels():
         seen = with_gaps(Y, 0.6, seed)
         losses = [
             metrics.log_loss(Y_test, one.fit(X, seen).predict_proba(X_test))
-            for one in (BinaryRelevance(), Mend())
+            for one in (BinaryRelevance(), Mend(preset="fast"))
         ]
         gains.append(losses[0] - losses[1])
     assert np.mean(gains) > 0
@@ -79,7 +80,7 @@ class Wrong(Imputer):
 def test_a_imputation_that_misleads_is_not_used():
     X, Y = generate(300)
     seen = with_gaps(Y, 0.5)
-    mend = Mend(imputer=Wrong()).fit(X, seen)
+    mend = Mend(preset="fast", imputer=Wrong()).fit(X, seen)
     assert mend.validation_.candidate.weight == 0
     assert not mend.imputed_.weights.any()
     plain = BinaryRelevance().fit(X, seen)
@@ -89,7 +90,7 @@ def test_a_imputation_that_misleads_is_not_used():
 def test_what_was_imputed():
     X, Y = generate(400)
     seen = with_gaps(Y, 0.5)
-    mend = Mend().fit(X, seen)
+    mend = Mend(preset="fast").fit(X, seen)
     probabilities, weights, imputer = mend.imputed_
     assert imputer == "PerLabelImputer(estimator=LogisticRegression())"
     assert weights.any()
@@ -106,11 +107,11 @@ def test_positive_only_labels_give_probabilities_of_relevance():
     X_test, Y_test = generate(2000, seed=5)
     recorded = Y * (np.random.default_rng(2).random(Y.shape) < 0.6)
     plain = BinaryRelevance().fit(X, recorded)
-    mend = Mend(zeros="unlabeled").fit(X, recorded)
+    mend = Mend(preset="fast", zeros="unlabeled").fit(X, recorded)
     assert 0.5 < mend.label_frequency_ < 0.8
     scores = [metrics.log_loss(Y_test, one.predict_proba(X_test)) for one in (plain, mend)]
     assert scores[1] < scores[0] - 0.02
-    told = Mend(zeros="unlabeled", label_frequency=0.6).fit(X, recorded)
+    told = Mend(preset="fast", zeros="unlabeled", label_frequency=0.6).fit(X, recorded)
     assert told.label_frequency_ == 0.6
     means = [abs(one.predict_proba(X_test).mean() - Y_test.mean()) for one in (plain, told)]
     assert means[1] < means[0] / 3
@@ -141,7 +142,7 @@ def test_any_classifier_or_regressor(classifier):
 
 def test_any_estimator_as_imputer():
     X, Y = generate(150)
-    mend = Mend(imputer=EstimatorImputer(LabelPrior())).fit(X, with_gaps(Y, 0.4))
+    mend = Mend(preset="fast", imputer=EstimatorImputer(LabelPrior())).fit(X, with_gaps(Y, 0.4))
     assert mend.predict_proba(X).shape == Y.shape
 
 
@@ -159,7 +160,7 @@ def test_a_column_of_unknowns_is_named():
     seen = with_gaps(Y, 0.3)
     seen[:, 2] = np.nan
     with pytest.warns(LabelWarning, match="label 2 has no observed entry"):
-        mend = Mend().fit(X, seen)
+        mend = Mend(preset="fast").fit(X, seen)
     assert np.ptp(mend.predict_proba(X)[:, 2]) == 0
 
 
@@ -167,7 +168,7 @@ def test_hardly_anything_known():
     X, Y = generate(30)
     seen = np.full(Y.shape, np.nan)
     seen[:2] = Y[:2]
-    mend = Mend().fit(X, seen)
+    mend = Mend(preset="fast").fit(X, seen)
     assert mend.validation_.labels.size == 0
     assert not mend.imputed_.weights.any()
 
@@ -187,8 +188,8 @@ def test_expected_f1_threshold_against_all_thresholds(seed):
 def test_thresholds_decide():
     X, Y = generate(200)
     Y = (Y.cumsum(axis=1) > 5).astype(float)  # rare ones
-    half = Mend(threshold="half").fit(X, with_gaps(Y, 0.3))
-    lower = Mend(threshold="expected_f1").fit(X, with_gaps(Y, 0.3))
+    half = Mend(preset="fast", threshold="half").fit(X, with_gaps(Y, 0.3))
+    lower = Mend(preset="fast", threshold="expected_f1").fit(X, with_gaps(Y, 0.3))
     assert (half.thresholds_ == 0.5).all()
     expected = (lower.predict_proba(X) > lower.thresholds_).astype(int)
     np.testing.assert_array_equal(lower.predict(X), expected)
@@ -198,8 +199,8 @@ def test_thresholds_decide():
 def test_only_labels_that_were_imputed_get_a_threshold():
     X, Y = generate(300)
     Y[:, 1:] = with_gaps(Y, 0.6)[:, 1:]
-    model = Mend().fit(X, Y)
-    everywhere = Mend(threshold="expected_f1").fit(X, Y).thresholds_
+    model = Mend(preset="fast").fit(X, Y)
+    everywhere = Mend(preset="fast", threshold="expected_f1").fit(X, Y).thresholds_
     imputed = model.imputed_.weights > 0
     assert imputed.any()
     assert not imputed[0]
@@ -230,10 +231,10 @@ def test_validation_choose_among_imputers(place):
     X = np.column_stack([X, np.arange(300)])
     imputers = [Opposite(Y), Opposite(Y)]
     imputers[place] = PerLabelImputer()
-    model = Mend(imputer=imputers).fit(X, with_gaps(Y, 0.6))
+    model = Mend(preset="fast", imputer=imputers).fit(X, with_gaps(Y, 0.6))
     assert model.validation_.candidate.weight > 0
     assert model.validation_.candidate.imputer == place
-    alone = Mend(imputer=PerLabelImputer()).fit(X, with_gaps(Y, 0.6))
+    alone = Mend(preset="fast", imputer=PerLabelImputer()).fit(X, with_gaps(Y, 0.6))
     np.testing.assert_allclose(model.predict_proba(X), alone.predict_proba(X))
 
 
@@ -242,10 +243,14 @@ def test_a_given_rate_still_chooses_the_imputer():
     X = np.column_stack([X, np.arange(300)])
     recorded = np.where(np.random.default_rng(2).random(Y.shape) < 0.5, 0.0, Y)
     imputers = [Opposite(Y), PerLabelImputer()]
-    model = Mend(imputer=imputers, label_frequency=0.5, zeros="unlabeled").fit(X, recorded)
+    model = Mend(preset="fast", imputer=imputers, label_frequency=0.5, zeros="unlabeled").fit(
+        X, recorded
+    )
     assert model.validation_.candidate == (1.0, 0.75, 1)
     assert model.label_frequency_ == 0.5
-    alone = Mend(imputer=imputers, label_frequency=0.5, zeros="unlabeled", ensemble=False)
+    alone = Mend(
+        preset="fast", imputer=imputers, label_frequency=0.5, zeros="unlabeled", ensemble=False
+    )
     assert alone.fit(X, recorded).validation_.candidate == (1.0, 0.5, 1)
     assert (model.imputed_.weights == 1).all()
 
@@ -260,7 +265,7 @@ def test_a_given_rate_still_chooses_the_imputer():
 def test_imputers_that_are_none(imputer, error, message):
     X, Y = generate(60)
     with pytest.raises(error, match=message):
-        Mend(imputer=imputer).fit(X, with_gaps(Y, 0.3))
+        Mend(preset="fast", imputer=imputer).fit(X, with_gaps(Y, 0.3))
 
 
 def test_whether_thresholds_help_is_measured():
@@ -295,7 +300,7 @@ def test_unlabeled_zeros_are_averaged():
     recorded = Y * (np.random.default_rng(2).random(Y.shape) < 0.6)
     given = {"zeros": "unlabeled", "label_frequency": 0.6}
     chosen, averaged, alone = (
-        Mend(**given, ensemble=ensemble).fit(X, recorded).predict_proba(X)
+        Mend(preset="fast", **given, ensemble=ensemble).fit(X, recorded).predict_proba(X)
         for ensemble in ("auto", True, False)
     )
     np.testing.assert_allclose(chosen, averaged)
@@ -320,8 +325,8 @@ def test_forests_are_averaged():
 def test_what_zeros_mean_is_heard_of_any_container(container):
     X, Y = generate(300)
     recorded = Y * (np.random.default_rng(2).random(Y.shape) < 0.6)
-    expected = Mend(zeros="unlabeled").fit(X, recorded)
-    found = Mend(zeros="unlabeled").fit(X, container(recorded))
+    expected = Mend(preset="fast", zeros="unlabeled").fit(X, recorded)
+    found = Mend(preset="fast", zeros="unlabeled").fit(X, container(recorded))
     assert found.label_frequency_ == expected.label_frequency_ < 1
     np.testing.assert_allclose(found.predict_proba(X), expected.predict_proba(X))
 
@@ -331,12 +336,12 @@ def test_labels_that_tell_zeros_apart_are_taken_at_their_word():
     labels = Labels.from_dense(Y, zeros="unlabeled")
     known = np.flatnonzero(Y[:, 0] == 0)
     labels = labels.with_entries(known, np.zeros(known.size, dtype=int), State.NEGATIVE)
-    mend = Mend(zeros="unlabeled", label_frequency=0.7).fit(X, labels)
+    mend = Mend(preset="fast", zeros="unlabeled", label_frequency=0.7).fit(X, labels)
     assert not mend.imputed_.probabilities[:, [0]].nnz
     assert mend.imputed_.probabilities.nnz
 
 
-@pytest.mark.parametrize("classifier", [None, LinearSVC()])
+@pytest.mark.parametrize("classifier", [LogisticRegression(), LinearSVC()])
 def test_labels_that_are_not_imputed_are_told_of_relevance_as_well(classifier):
     """Else they would be ranked too low beside those that are."""
     X, Y = generate(3000)
@@ -381,7 +386,9 @@ def test_what_was_imputed_is_what_the_fraction_recorded_stands_for():
     recorded = Y * (np.random.default_rng(2).random(Y.shape) < 0.6)
     expected = (1 - 0.6) / 0.6 * recorded.sum(axis=0)
     for ensemble in ("auto", False):
-        mend = Mend(zeros="unlabeled", label_frequency=0.6, ensemble=ensemble).fit(X, recorded)
+        mend = Mend(preset="fast", zeros="unlabeled", label_frequency=0.6, ensemble=ensemble).fit(
+            X, recorded
+        )
         assert (mend.imputed_.weights == 1).all()
         total = mend.imputed_.probabilities.sum(axis=0)
         np.testing.assert_allclose(total, expected, rtol=0.05)
@@ -392,7 +399,7 @@ def test_weights_of_unknown_entries_are_tried_beside_unlabeled_zeros():
     labels = hide_entries(Labels.from_dense(Y, zeros="unlabeled"), 0.3, random_state=0).labels
     assert labels.unlabeled
     assert labels.n_observed(unlabeled=True) < Y.size
-    mend = Mend(imputed_weights=(0.25, 1.0), label_frequency=0.7).fit(X, labels)
+    mend = Mend(preset="fast", imputed_weights=(0.25, 1.0), label_frequency=0.7).fit(X, labels)
     assert {candidate.weight for candidate in mend.validation_.areas} == {0.25, 1.0}
 
 
@@ -402,6 +409,6 @@ def test_a_reader_can_follow_a_fit():
     tool = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(tool)
     X, Y = tool.with_gaps("negative")
-    found = tool.trace(lambda: Mend().fit(X, Y))
+    found = tool.trace(lambda: Mend(preset="fast").fit(X, Y))
     assert len(found.functions) <= 110
     assert len(found.files) <= 16

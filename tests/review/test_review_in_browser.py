@@ -145,7 +145,7 @@ def test_keys_undo_and_the_next_batch(browser, server):
     browser.wait("document.querySelector('#said').textContent.startsWith('The model has learned')")
     assert browser.text("#n-decided") == "19 of 45"
     assert browser.text("#n-skipped") == "1"
-    assert "before your answers" in browser.text("#probability-words")
+    assert "in the audit" in browser.text("#probability-words")
     assert browser.complaints == []
 
 

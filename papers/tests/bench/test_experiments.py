@@ -4,9 +4,18 @@ from __future__ import annotations
 
 import pytest
 
-from labelgap_papers.bench import BUDGETS, Cell, load_experiments
+from labelgap_papers.bench import (
+    BUDGETS,
+    Cell,
+    RowStore,
+    Status,
+    load_experiments,
+    run_experiments,
+)
 from labelgap_papers.bench._measure import protocol_of
 from labelgap_papers.bench.methods import METHODS, find_method
+from labelgap_papers.reproduction import build_reproduction, markdown_pages, page_contents
+from labelgap_papers.reproduction._results import value_of
 
 EXPERIMENTS = load_experiments()
 NAMED = [
@@ -16,6 +25,7 @@ NAMED = [
     *("imvwl-2", "imvwl-3", "imvwl-4", "imvwl-fig1", "imvwl-fig2", "imvwl-fig3", "imvwl-fig4"),
     *("mllcs-2", "mllcs-3", "mllcs-4", "mllcs-fig2", "mllcs-fig3"),
     *("bmlpl-2", "bmlpl-3", "bmlpl-4", "bmlpl-fig2-scaling", "bmlpl-fig2-inference"),
+    "predictors",
 ]
 every = pytest.mark.parametrize("experiment", EXPERIMENTS.values(), ids=list(EXPERIMENTS))
 
@@ -86,6 +96,29 @@ def test_settings_are_read_by_the_protocol_or_given_to_methods(experiment):
     for setting in experiment.settings:
         unread = set(protocol.keys) - set(setting.values)
         assert not unread
+
+
+@pytest.mark.usefixtures("data_dir")
+def test_a_comparison_without_a_paper_runs_and_resumes(tmp_path):
+    """Every method on one set, with every metric, and nothing measured twice."""
+    store = RowStore(tmp_path)
+    experiment = EXPERIMENTS["predictors"]
+    assert not experiment.figures()
+    chosen = {"datasets": ["emotions"], "methods": ["Mend", "logistic regression per label"]}
+    summary = run_experiments(["predictors"], EXPERIMENTS, store, "smoke", **chosen)
+    assert summary.counts == {Status.MEASURED: 6}
+    assert summary.n_choices == 3
+    for row in store.results("predictors"):
+        for metric in experiment.metrics:
+            assert value_of(row, metric.name) >= 0
+    again = run_experiments(["predictors"], EXPERIMENTS, store, "smoke", **chosen)
+    assert (again.n_there, again.n_choices) == (6, 0)
+    results = build_reproduction([experiment], store, ())
+    page = markdown_pages(page_contents(results), "")["predictors.md"]
+    measured = [line for line in page.splitlines() if line.startswith("| emotions |")]
+    assert len(measured) == 3 * len(experiment.metrics)
+    assert all(line.count("not\u00a0measured") == 5 for line in measured)
+    assert "| delicious | not\u00a0measured |" in page
 
 
 def test_zero_is_zero():

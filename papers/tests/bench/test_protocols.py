@@ -10,6 +10,7 @@ from labelgap.data import load_dataset
 from labelgap_papers.bench.protocols import PROTOCOLS, Protocol
 
 CASES = {
+    "gaps": ("emotions", {"kind": "entries", "fraction": 0.6}),
     "unknown-per-row": ("emotions", {"missing": 0.4}),
     "hidden-positives": ("emotions", {"missing": 0.4, "scaling": "raw"}),
     "missing-views": ("emotions_multiview", {"missing_labels": 0.5, "missing_views": 0.5}),
@@ -87,6 +88,30 @@ def test_fractions_are_those_of_the_papers():
     assert unseen.Y[:, unseen.unseen].n_observed() == 0
     revealed = drawn("official-split").Y
     assert revealed.n_observed() == pytest.approx(0.2 * np.prod(revealed.shape), rel=0.01)
+
+
+@pytest.mark.parametrize("dataset", ["emotions", "rcv1subset1"])
+def test_gaps_are_of_the_kind_asked_for(dataset):
+    """Published split where there is one, else 70%; the training labels have the gaps alone."""
+    data, protocol = load_dataset(dataset), PROTOCOLS["gaps"]()
+    n_train = int(0.7 * data.Y.n_samples) if data.train is None else len(data.train)
+    tasks = {
+        kind: protocol.draw(dataset, {"kind": kind, "fraction": fraction}, 1)
+        for kind, fraction in (("none", 0.0), ("entries", 0.6), ("positives", 0.4))
+    }
+    complete = tasks["none"].Y
+    for task in tasks.values():
+        assert task.Y.n_samples == n_train
+        assert task.Y.n_samples + task.Y_test.n_samples == data.Y.n_samples
+    assert not complete.has_gaps
+    known = tasks["entries"].Y.n_observed() / np.prod(complete.shape)
+    assert known == pytest.approx(0.4, abs=0.02)
+    dropped = tasks["positives"].Y
+    assert dropped.unlabeled
+    assert not dropped.has_unknown
+    assert dropped.n_positives() == pytest.approx(0.6 * complete.n_positives(), rel=0.01)
+    with pytest.raises(ValueError, match="kind='rows': use"):
+        protocol.draw(dataset, {"kind": "rows", "fraction": 0.1}, 1)
 
 
 def test_time_is_nothing_to_choose_settings_by():

@@ -94,7 +94,10 @@ def read_decisions(path: str | Path) -> ReviewDecisions:
     try:
         plain = json.loads(Path(path).read_text(encoding="utf-8"))
     except (json.JSONDecodeError, UnicodeDecodeError) as error:
-        raise ValueError(f"{path}: is no decisions file, as it is not JSON ({error})") from error
+        raise ValueError(
+            f"{path}: is no decisions file, as it is not JSON; export one from the "
+            "report page or the review page"
+        ) from error
     if not isinstance(plain, dict) or plain.get("format") != _FORMAT:
         raise ValueError(
             f"{path}: is no decisions file; export one from the report page or the review page"

@@ -21,6 +21,10 @@ Advance = Callable[[str, int, int | None], None]
 """Called with what is going on, how much is done and of how much (None: not known)."""
 
 
+class ToCopy(str):
+    """A line with a command to copy, which stays one line however narrow the terminal is."""
+
+
 class Terminal:
     """Where a command writes.
 
@@ -45,7 +49,7 @@ class Terminal:
             typer.echo(json.dumps(_plain(payload), indent=2, allow_nan=False, ensure_ascii=False))
             return
         for one in shown:
-            self._out.print(one)
+            self._out.print(one, soft_wrap=isinstance(one, ToCopy))
 
     def note(self, text: str) -> None:
         """A remark for people, which is no part of the result."""
@@ -151,7 +155,8 @@ def _plain(value: Any) -> Any:
 _IN_SHELL = (
     (
         r"Pass drop=\['(.*?)'\], text='.*?' for TF-IDF, or encode it first",
-        r"Leave it out with --drop '\1', name it --item if it identifies the rows, or --text",
+        r"Leave it out with --drop '\1', give --item '\1' if it identifies the rows, or --text '\1' "
+        r"if it is text",
     ),
     (r"Pass zero_based=True", "Give --zero-based"),
     (r"Pass labels= as", "Give --labels as"),

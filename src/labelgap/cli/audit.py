@@ -21,7 +21,7 @@ from labelgap.cli._design_matrix import named_design
 from labelgap.cli._options import DecisionsFile, Folder, LearningOptions, RandomState, Suggestions
 from labelgap.cli._read_data import data_sources, read_labelled, zeros_of_audit
 from labelgap.cli._table_files import check_folder, files_in, write_table
-from labelgap.cli._terminal import Terminal, bullets, reading, table
+from labelgap.cli._terminal import Terminal, ToCopy, bullets, reading, table
 from labelgap.report import write_audit_page
 
 _N_SHOWN = 10
@@ -133,11 +133,9 @@ def _shown(found: Audit, files: list[Path]) -> list[Any]:
     if worst is not None:
         lines.append(worst)
     lines += [f"  [bold]{escape(str(file))}[/bold]" for file in files]
-    lines.append(
-        f"look at it: open {escape(str(files[0]))}; decide with your team: labelgap review "
-        f"{escape(str(files[-1]))} --db decisions.sqlite"
-    )
-    return lines
+    lines.append(f"look at it: open {escape(str(files[0]))}")
+    review = f"labelgap review {escape(str(files[-1]))} --db decisions.sqlite"
+    return [*lines, ToCopy(f"decide with your team: {review}")]
 
 
 def _suggestion_table(suggestions: tuple[Suggestion, ...]) -> Any:

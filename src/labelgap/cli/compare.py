@@ -32,6 +32,7 @@ def compare(
         typer.Option(
             "--model",
             "-m",
+            metavar="MODEL",
             help="A model of labelgap fit; repeatable. Mend and the quick ones otherwise.",
         ),
     ] = None,

@@ -147,7 +147,7 @@ def _scores(
         )[:2]
     scaler = MaxAbsScaler() if sparse.issparse(data.X) else StandardScaler()
     X, found = data.X[rows], {}
-    mend = Mend(zeros="unlabeled", random_state=random_state)
+    mend = Mend(preset="fast", zeros="unlabeled", random_state=random_state)
     for name, model in (("Mend", mend), ("without Mend", BinaryRelevance())):
         model = make_pipeline(scaler, model).fit(X[train], left[train])
         probability = model.predict_proba(X[test])

@@ -38,7 +38,9 @@ def evaluate(
     ] = None,
     metric: Annotated[
         list[str] | None,
-        typer.Option(help="Only this metric; repeatable. All that apply otherwise."),
+        typer.Option(
+            metavar="METRIC", help="Only this metric; repeatable. All that apply otherwise."
+        ),
     ] = None,
     threshold: Threshold = 0.5,
     out: TableFileIfAny = None,

@@ -35,7 +35,7 @@ def extend(
             "--counts",
             metavar="FILE",
             help="A table (CSV, Parquet) with the columns seen, label and count: how many items, "
-            "anywhere, carry a label of DATA and another one. Pairs not listed never meet.",
+            "anywhere, carry a label of DATA and another one. Pairs that are not listed count 0.",
         ),
     ],
     out: TableFile,
@@ -46,13 +46,13 @@ def extend(
 ) -> None:
     """Predict new labels for the rows of DATA: labels that no row carries.
 
-    Nothing is known of a new label but how often it comes with known ones, from a catalogue, a
-    thesaurus or older records. Writes a column of probabilities per new label.
+    You know how often a new label occurs together with known ones, from a catalogue, a thesaurus or
+    older records. Writes a column of probabilities per new label.
 
     [bold]Examples[/bold]
 
     \b  labelgap extend items.csv --labels 'tag_*' --item id --counts counts.csv -o new.csv
-      labelgap hide yeast --protocol labels -o hidden   # makes such a table, to try it
+      labelgap hide yeast --protocol labels -o hidden   # makes such counts, to try it
     """
     check_table_target(out)
     rows = read_labelled(source, terminal, part="all")
@@ -94,7 +94,7 @@ def _known(labels: Labels, table: Any) -> Labels:
 
 
 def read_counts(path: Path, rows: InputRows) -> Any:
-    """A frame of counts, labels of DATA as rows and all labels as columns."""
+    """A frame of counts, labels that rows of DATA carry as rows and all labels as columns."""
     listed, file = read_frame(path, ids=["seen", "label"])
     for name in _COLUMNS:
         if name not in listed.columns:
@@ -111,14 +111,16 @@ def read_counts(path: Path, rows: InputRows) -> Any:
             **file.place(int(twice[0])),
             remedy="Keep one line of each pair",
         )
-    names = set(rows.labels.names.astype(str))  # type: ignore[union-attr]
+    carried = rows.labels.n_positives(axis=0) > 0
+    names = set(rows.labels.names[carried].astype(str))  # type: ignore[index]
     listed = listed[listed["seen"].isin(names)]
     new = sorted(set(listed["label"]) - names)
     if not new:
         raise BadInputError(
             f"{path}: lists no label beside those of {rows.place}; add pairs with new labels"
         )
-    known = [str(name) for name in rows.labels.names if str(name) in set(listed["seen"])]  # type: ignore[union-attr]
+    seen = set(listed["seen"])
+    known = [str(name) for name in rows.labels.names if str(name) in seen]  # type: ignore[union-attr]
     table = listed.pivot(index="seen", columns="label", values="count")
     table = table.reindex(index=known, columns=[*known, *new])
     counted = table.columns.isin(listed["label"])

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import math
 import time
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 from rich.markup import escape
@@ -25,7 +26,7 @@ from labelgap.cli._models import (
 from labelgap.cli._options import Empty, LearningOptions, RandomState
 from labelgap.cli._read_data import InputRows, learning_labels, read_labelled
 from labelgap.cli._table_files import check_target
-from labelgap.cli._terminal import BadInputError, Terminal, reading
+from labelgap.cli._terminal import BadInputError, Terminal, ToCopy, reading
 from labelgap.extras import require
 
 Settings = Annotated[
@@ -111,6 +112,7 @@ def fit(
     if forget is not None:
         forget()
     SavedModel(estimator, vectorizer, filler, _schema(rows, source), about).save(out)
+    leaderboard = [row._asdict() for row in getattr(estimator[-1], "leaderboard_", ())]
     n_known = labels.n_observed(unlabeled=True)
     payload = {
         **about,
@@ -118,9 +120,32 @@ def fit(
         "seconds": seconds,
         "n_labels": labels.n_labels,
         "fraction_known": n_known / max(labels.n_samples * labels.n_labels, 1),
+        "leaderboard": [{k: _finite(v) for k, v in row.items()} for row in leaderboard],
         "out": str(out),
     }
     terminal.result(payload, *_shown(rows, payload, out))
+
+
+def _finite(value: Any) -> Any:
+    """None for NaN, which JSON does not have."""
+    return None if isinstance(value, float) and math.isnan(value) else value
+
+
+def _leaderboard_lines(leaderboard: list[dict[str, Any]]) -> list[str]:
+    """The weight of each kind of model that counts, and why others were left out."""
+    used = sorted((row for row in leaderboard if row["weight"]), key=lambda row: -row["weight"])
+    skipped = [f"{row['name']}: {row['skipped']}" for row in leaderboard if row["skipped"]]
+    lines = []
+    if used:
+        parts = ", ".join(
+            f"{row['name']} {row['weight']:.0%} (log-loss {row['log_loss']:.3f}, "
+            f"{row['seconds']:.1f} s)"
+            for row in used
+        )
+        lines.append(f"a weighted mean of {parts}")
+    if skipped:
+        lines.append("not fitted: " + "; ".join(escape(one) for one in skipped))
+    return lines
 
 
 def _schema(rows: InputRows, source: LearningOptions) -> Schema:
@@ -144,7 +169,8 @@ def _shown(rows: InputRows, payload: dict, out: Path) -> tuple[str, ...]:
         f"{payload['n_features']} features x {payload['n_labels']} labels of "
         f"{escape(rows.place)} in {payload['seconds']:.1f} s; "
         f"{payload['fraction_known']:.1%} of the labels are known",
+        *_leaderboard_lines(payload["leaderboard"]),
         _ZEROS[payload["zeros"]],
-        f"saved to [bold]{escape(str(out))}[/bold]; next: "
-        f"labelgap predict {escape(str(out))} NEW_ROWS -o predictions.csv",
+        f"saved to [bold]{escape(str(out))}[/bold]",
+        ToCopy(f"next: labelgap predict {escape(str(out))} NEW_ROWS -o predictions.csv"),
     )

@@ -12,10 +12,10 @@ import typer
 from rich.markup import escape
 
 import labelgap
-from labelgap.cli._options import Folder, LabelledOptions, RandomState, Zeros
+from labelgap.cli._options import Folder, Format, LabelledOptions, RandomState, Zeros
 from labelgap.cli._read_data import InputRows, read_labelled
 from labelgap.cli._table_files import check_folder, files_in, write_table
-from labelgap.cli._terminal import BadInputError, Terminal
+from labelgap.cli._terminal import BadInputError, Terminal, ToCopy
 from labelgap.labels import Labels, State
 from labelgap.protocols import LABEL_PROTOCOLS, HiddenLabels
 
@@ -113,15 +113,20 @@ def _counts(hidden: HiddenLabels, rows: InputRows) -> dict[str, np.ndarray]:
 
 def _shown(about: dict[str, Any], source: LabelledOptions, files: list[str]) -> tuple[str, ...]:
     cells = about["n_samples"] * about["n_labels"]
-    command = ["labelgap", "fit", source.data, "--rows", about["part"]]
-    command += ["--item", source.item] if source.item else []
+    extends = about["protocol"] == "labels"
+    command = ["labelgap", "extend" if extends else "fit", source.data, "--rows", about["part"]]
+    given = {"--query": source.query, "--item": source.item, "--text": source.text}
+    command += [part for name, value in given.items() if value for part in (name, value)]
+    command += ["--format", str(source.format)] if source.format is not Format.AUTO else []
+    command += ["--zero-based"] if source.zero_based else []
     command += [part for value in source.labels for part in ("--labels", value)]
     command += [part for value in source.drop for part in ("--drop", value)]
     command += ["--label-table", files[0], "--zeros", about["zeros"]["labels"]]
+    command += ["--counts", files[2], "-o", "new.csv"] if extends else ["-o", "gaps.model"]
     return (
         f"hid {about['n_hidden']} of {cells} entries of {escape(about['source'])} "
         f"({about['n_samples']} rows x {about['n_labels']} labels; protocol {about['protocol']}, "
         f"random state {about['random_state']})",
         *(f"  [bold]{escape(file)}[/bold]" for file in files),
-        f"next: {escape(shlex.join(command))} -o gaps.model",
+        ToCopy(f"next: {escape(shlex.join(command))}"),
     )

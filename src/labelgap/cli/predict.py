@@ -53,6 +53,10 @@ def predict(
       labelgap predict tags.model new.csv --give top --top 3
       labelgap predict yeast.model yeast --give labels -o yeast.parquet
     """
+    if threshold != 0.5 and give is not Give.LABELS:
+        raise BadInputError(f"--threshold: {give} need none; add --give labels, or leave it out")
+    if top != 5 and give is not Give.TOP:
+        raise BadInputError("--top: is for --give top; add that, or leave it out")
     if out is not None:
         check_table_target(out)
     saved = load_model(model)

@@ -172,8 +172,8 @@ def cross_fitted(
     >>> import numpy as np
     >>> from labelgap import as_labels
     >>> from labelgap.imputers import PerLabelImputer, cross_fitted
-    >>> X = np.arange(8.0)[:, None]
-    >>> labels = as_labels((X > 3.5).astype(float))
+    >>> X = np.array([0.0, 1.0, 2.0, 3.0, 6.0, 7.0, 8.0, 9.0])[:, None]
+    >>> labels = as_labels((X > 4.5).astype(float))
     >>> folds = [np.arange(0, 8, 2), np.arange(1, 8, 2)]
     >>> column = next(cross_fitted(PerLabelImputer(), X, labels, np.array([0]), folds))
     >>> (column > 0.5).astype(int).tolist()

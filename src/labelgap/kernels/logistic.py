@@ -23,7 +23,14 @@ from labelgap.kernels.products import (
     with_intercept,
 )
 
-__all__ = ["LogisticTargets", "fit_logistic", "log_losses", "logistic_objective"]
+__all__ = [
+    "LogisticTargets",
+    "fit_logistic",
+    "likelihoods",
+    "log_losses",
+    "logistic_objective",
+    "mean_log_loss",
+]
 
 _SUFFICIENT = 1e-4
 _MOST_HALVINGS = 30
@@ -33,6 +40,8 @@ _CG_TOLERANCE = 0.2
 _SMALLEST_FLAT = 1e-12
 # of rounding in an objective, in units of the last place
 _SLACK = 45.0
+# probabilities of 0 and 1 count as no nearer than this
+_NEAREST = 1e-6
 
 
 class LogisticTargets(NamedTuple):
@@ -207,5 +216,20 @@ class _Problem(NamedTuple):
 
 def log_losses(probabilities: np.ndarray, values: np.ndarray) -> np.ndarray:
     """Return the log-loss of each entry; no probability is nearer to 0 or 1 than 1e-6."""
-    p = np.clip(probabilities, 1e-6, 1 - 1e-6)
+    p = np.clip(probabilities, _NEAREST, 1 - _NEAREST)
     return -np.where(values == 1, np.log(p), np.log1p(-p))
+
+
+def mean_log_loss(probabilities: np.ndarray, values: np.ndarray) -> float:
+    """Return the mean log-loss of the observed values; NaN where there are none."""
+    known = ~np.isnan(values)
+    if not known.any():
+        return float("nan")
+    return float(log_losses(probabilities[known].astype(np.float64), values[known]).mean())
+
+
+def likelihoods(probabilities: np.ndarray, values: np.ndarray) -> np.ndarray:
+    """Return the probability of each observed value, at least 1e-6, without entries of NaN."""
+    known = ~np.isnan(values)
+    p = probabilities[known].astype(np.float64)
+    return np.maximum(np.where(values[known] == 1, p, 1 - p), _NEAREST)

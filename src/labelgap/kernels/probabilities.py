@@ -7,6 +7,7 @@ from scipy.optimize import minimize
 from scipy.special import expit, log_expit, logit
 
 _LEAST_SLOPE = 1e-3
+_MOST_STEPS, _CONVERGED = 20, 1e-14
 
 
 def log_odds(probability: np.ndarray) -> np.ndarray:
@@ -18,6 +19,23 @@ def mean_log_odds(first: np.ndarray, second: np.ndarray) -> np.ndarray:
     """Return the log-odds of the mean of two probabilities, from the log-odds of each."""
     relevant = np.logaddexp(log_expit(first), log_expit(second))
     return relevant - np.logaddexp(log_expit(-first), log_expit(-second))
+
+
+def _newton_steps(start: np.ndarray, scores: np.ndarray, target: np.ndarray) -> np.ndarray:
+    """Go on to the minimum itself, where rounding in the scores changes nothing but rounding."""
+    best, design = start, np.column_stack([scores, np.ones_like(scores)])
+    for _ in range(_MOST_STEPS):
+        p = expit(design @ best)
+        hessian = design.T @ ((p * (1 - p))[:, None] * design)
+        if np.linalg.cond(hessian) > 1e10:
+            break
+        moved = best - np.linalg.solve(hessian, design.T @ (p - target))
+        if moved[0] <= _LEAST_SLOPE:
+            break
+        step, best = np.abs(moved - best).max(), moved
+        if step < _CONVERGED * np.abs(best).max():
+            break
+    return best
 
 
 def fit_sigmoid(scores: np.ndarray, values: np.ndarray) -> tuple[float, float]:
@@ -52,5 +70,6 @@ def fit_sigmoid(scores: np.ndarray, values: np.ndarray) -> tuple[float, float]:
     best = minimize(
         loss_and_gradient, start, jac=True, bounds=bounds, method="L-BFGS-B", tol=1e-12
     ).x
+    best = _newton_steps(best, standard, target)
     slope = float(best[0]) / scale
     return slope, float(best[1]) - slope * centre

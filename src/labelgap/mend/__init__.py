@@ -1,7 +1,8 @@
-"""Impute the labels that are missing, then train any classifier on them."""
+"""The default predictor; or any classifier, trained on imputed labels."""
 
 from labelgap.mend._mend import Mend
+from labelgap.mend._portfolio import LeaderboardRow
 from labelgap.mend._selection import Candidate, ValidationResult
 from labelgap.mend._self_training import ImputedLabels
 
-__all__ = ["Candidate", "ImputedLabels", "Mend", "ValidationResult"]
+__all__ = ["Candidate", "ImputedLabels", "LeaderboardRow", "Mend", "ValidationResult"]

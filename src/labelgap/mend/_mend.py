@@ -1,4 +1,4 @@
-"""Impute the labels, then train any classifier on them."""
+"""The strongest predictor by default; or any classifier, trained on imputed labels."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from numbers import Integral, Real
 from typing import Any, ClassVar, Literal
 
 import numpy as np
+from scipy import sparse
 from scipy.special import expit
 from sklearn.base import clone
 from sklearn.linear_model import LogisticRegression
@@ -15,15 +16,17 @@ from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 
 from labelgap.estimator import LabelGapClassifier
 from labelgap.imputers import Imputer, PerLabelImputer, check_imputers, is_forest
-from labelgap.kernels.probabilities import mean_log_odds
+from labelgap.kernels.probabilities import log_odds, mean_log_odds
 from labelgap.labels import Labels
+from labelgap.mend._known_labels import ResidualCorrelation
+from labelgap.mend._portfolio import Portfolio, fit_portfolio
 from labelgap.mend._selection import (
     PLAIN,
     ValidationResult,
     expected_f1_helps,
     expected_f1_threshold,
 )
-from labelgap.mend._self_training import SelfTraining
+from labelgap.mend._self_training import SelfTraining, frequency_reached
 from labelgap.one_vs_rest import ConstantLabel, all_scores, check_device, readable_by_workers
 from labelgap.propensity import relevance_log_odds
 
@@ -31,14 +34,19 @@ __all__ = ["Mend"]
 
 
 class Mend(LabelGapClassifier):
-    """Train your classifier, one per label, on labels whose gaps were imputed.
+    """Combine several kinds of models; or train your classifier on labels whose gaps were imputed.
 
-    An imputer estimates, for every entry that is not known, the probability that it is relevant
-    given the features of the row *and its other observed labels*. The classifier of a label is then
-    trained on all rows: on those where the label is known, and on the others with these
-    probabilities. Whether that helps is validated first, on held-out rows, by the order of their
-    known entries and by the log-loss of each label; where it does not, labels are left as they are,
-    and the result is that of :class:`labelgap.BinaryRelevance`.
+    By default (``estimator="auto"``) linear models, networks, trees, neighbors and kernel machines
+    learn from the observed entries. Their mean is weighted by greedy selection: by the log-loss of
+    observed entries that a member did not learn from. ``leaderboard_`` says how each member did.
+
+    With an estimator of yours, or ``preset="fast"``, there is one classifier per label. An imputer
+    estimates, for every entry that is not known, the probability that it is relevant given the
+    features of the row *and its other observed labels*. The classifier of a label is then trained on
+    all rows: on those where the label is known, and on the others with these probabilities. Whether
+    that helps is validated first, on held-out rows, by the order of their known entries and by the
+    log-loss of each label; where it does not, labels are left as they are, and the result is that
+    of :class:`labelgap.BinaryRelevance`.
 
     Zeros that may be missing labels (``zeros="unlabeled"``, or labels that say so): with c the
     label frequency, the probability that a relevant label is recorded, and g that it is recorded in
@@ -47,9 +55,8 @@ class Mend(LabelGapClassifier):
 
     Parameters
     ----------
-    estimator : classifier or regressor, default=None
-        Any single-label one of scikit-learn. None means ``LogisticRegression()``, which is fitted
-        for all labels together (see :class:`labelgap.BinaryRelevance`).
+    estimator : classifier, regressor or "auto", default="auto"
+        Any single-label one of scikit-learn, or a combination of several kinds.
     imputer : Imputer or sequence of them, default=None
         Validation chooses among several. None means a :class:`labelgap.imputers.PerLabelImputer`
         of the estimator itself.
@@ -63,6 +70,13 @@ class Mend(LabelGapClassifier):
         overconfident, and where zeros are unlabeled: how many of them are wrong is then an
         assumption that nothing checks. They are then also imputed with a label frequency halfway
         between c and 1, and predictions are corrected for that.
+    preset : {"fast", "balanced", "best"}, default="balanced"
+        How much ``estimator="auto"`` may cost. "fast" is ``LogisticRegression()`` on imputed labels,
+        fitted for all labels together; so is everything with fewer than 100 rows. "best" takes
+        more networks, more trees and kernels of more rows than "balanced".
+    time_limit : float, default=None
+        Seconds for ``estimator="auto"``: after half of them no further kind of model begins. The
+        linear models are always fitted.
     label_frequency : float, array of shape (n_labels,), "estimate" or "per_label", \
 default="estimate"
         c for unlabeled zeros, for all labels or for each. Numbers are taken as known, and all labels
@@ -97,6 +111,9 @@ default="estimate"
 
     Attributes
     ----------
+    leaderboard_ : list of LeaderboardRow
+        Of ``estimator="auto"``: each member's name, log-loss of out-of-fold observed entries,
+        seconds and mean weight, and why others were skipped.
     estimators_ : list
         The classifier of each label. Trees and forests that split by Gini's impurity, without class
         weights, are trees of regression on probabilities for imputed labels, with
@@ -126,13 +143,17 @@ default="estimate"
     >>> from labelgap import Mend
     >>> X, Y = make_multilabel_classification(n_samples=300, random_state=0)
     >>> gaps = np.where(np.random.default_rng(0).random(Y.shape) < 0.4, np.nan, Y)
-    >>> model = Mend().fit(X, gaps)
+    >>> model = Mend(preset="fast").fit(X, gaps)
     >>> model.predict_proba(X).shape
     (300, 5)
     """
 
+    # with fewer there is one classifier per label: five folds would say little
+    _fewest_rows: ClassVar[int] = 100
     _parameter_constraints: ClassVar[dict[str, list]] = {
-        "estimator": [HasMethods(["fit", "predict"]), None],
+        "estimator": [HasMethods(["fit", "predict"]), StrOptions({"auto"})],
+        "preset": [StrOptions({"fast", "balanced", "best"})],
+        "time_limit": [Interval(Real, 0, None, closed="neither"), None],
         "imputer": [Imputer, list, tuple, None],
         "imputed_weights": ["array-like"],
         "ensemble": ["boolean", StrOptions({"auto"})],
@@ -153,11 +174,13 @@ default="estimate"
 
     def __init__(
         self,
-        estimator: Any = None,
+        estimator: Any = "auto",
         imputer: Imputer | Sequence[Imputer] | None = None,
         *,
         imputed_weights: Sequence[float] = (1.0,),
         ensemble: bool | Literal["auto"] = "auto",
+        preset: Literal["fast", "balanced", "best"] = "balanced",
+        time_limit: float | None = None,
         label_frequency: Any = "estimate",
         zeros: Literal["negative", "unlabeled"] = "negative",
         threshold: Literal["auto", "half", "expected_f1"] = "auto",
@@ -172,6 +195,8 @@ default="estimate"
         self.imputer = imputer
         self.imputed_weights = imputed_weights
         self.ensemble = ensemble
+        self.preset = preset
+        self.time_limit = time_limit
         self.label_frequency = label_frequency
         self.zeros = zeros
         self.threshold = threshold
@@ -186,6 +211,59 @@ default="estimate"
         X = readable_by_workers(X)
         if self.zeros == "unlabeled" and self.target_.kind == "multilabel" and not labels.unlabeled:
             labels = labels.with_zeros("unlabeled")
+        self._portfolio: Portfolio | None = None
+        if isinstance(self.estimator, str) and self.preset != "fast":
+            _check_defaults(self)
+            if labels.n_samples >= self._fewest_rows:
+                self._fit_portfolio(X, labels)
+                return
+        self._fit_estimator(X, labels)
+
+    def _fit_portfolio(self, X: Any, labels: Labels) -> None:
+        rng = np.random.default_rng(check_random_state(self.random_state).randint(2**31 - 1))
+        if not sparse.issparse(X):
+            # rounding must not depend on the order in memory
+            X = np.ascontiguousarray(X)
+        self._portfolio = fit_portfolio(
+            X,
+            labels,
+            preset=self.preset,
+            time_limit=self.time_limit,
+            device=self.device,
+            n_jobs=self.n_jobs,
+            rng=rng,
+        )
+        self.leaderboard_ = self._portfolio.leaderboard
+        self._residuals = ResidualCorrelation.fit(self._portfolio.out_of_fold, labels)
+        left_out = log_odds(self._portfolio.out_of_fold)
+        self.label_frequency_ = self._frequency_of(left_out, labels)
+        self.n_iter_ = 1
+        self.thresholds_ = np.full(labels.n_labels, 0.5)
+        if self.threshold == "expected_f1" or (self.threshold == "auto" and labels.unlabeled):
+            relevance = expit(relevance_log_odds(left_out, self.label_frequency_))
+            self.thresholds_[:] = [expected_f1_threshold(column) for column in relevance.T]
+
+    def _frequency_of(self, scores: np.ndarray, labels: Labels) -> Any:
+        """The given label frequency, or what out-of-fold scores say of it."""
+        if not labels.unlabeled:
+            return 1.0
+        if isinstance(self.label_frequency, Real):
+            return float(self.label_frequency)
+        if not isinstance(self.label_frequency, str):
+            given = np.asarray(self.label_frequency, dtype=float)
+            _check_frequencies(given, labels.n_labels)
+            return given
+        reached = np.zeros(labels.n_labels)
+        for label in range(labels.n_labels):
+            rows, values = labels.column(label)
+            reached[label] = frequency_reached(scores[rows, label], values)
+        common = float(reached.max()) if 0 < reached.max() < 1 else 1.0
+        if self.label_frequency == "estimate":
+            return common
+        return np.where(reached > 0, (reached + common) / 2, common)
+
+    def _fit_estimator(self, X: Any, labels: Labels) -> None:
+        """Impute the labels, validate that this helps, and train the estimator."""
         training = self._start(labels)
         n_known = labels.n_observed(axis=0, unlabeled=False)
         can_impute = (n_known < labels.n_samples) & (labels.n_positives(axis=0) > 0)
@@ -222,7 +300,7 @@ default="estimate"
 
     def _start(self, labels: Labels) -> SelfTraining:
         """Return what fits and validates, with the parameters checked."""
-        estimator = LogisticRegression() if self.estimator is None else self.estimator
+        estimator = LogisticRegression() if isinstance(self.estimator, str) else self.estimator
         check_device(estimator, self.device)
         if self.imputer is None:
             imputers: list[Imputer] = [PerLabelImputer(clone(estimator), device=self.device)]
@@ -251,6 +329,9 @@ default="estimate"
 
     def _decision_function(self, X: Any) -> np.ndarray:
         X = readable_by_workers(X)
+        if self._portfolio is not None:
+            recorded = log_odds(self._portfolio.probabilities(X))
+            return relevance_log_odds(recorded, self.label_frequency_)
         scores = all_scores(self.estimators_, X)
         both = np.array(list(self.plain_estimators_), dtype=np.intp)
         before = all_scores(list(self.plain_estimators_.values()), X)
@@ -269,6 +350,56 @@ default="estimate"
     def _predict_proba(self, X: Any) -> np.ndarray:
         return expit(self._decision_function(X))
 
+    def predict_proba(self, X: Any, known: Any = None) -> np.ndarray:
+        """Return the probability that each label is relevant, of shape (n_samples, n_labels).
+
+        Parameters
+        ----------
+        X : array, frame or sparse matrix of shape (n_samples, n_features)
+        known : labels of these rows, default=None
+            Labels that are known, NaN where they are not: they change what is predicted of the
+            others, and come back as 0 and 1. Unlabeled zeros count as unknown. For
+            ``estimator="auto"``.
+        """
+        probabilities = super().predict_proba(X)
+        if known is None:
+            return probabilities
+        residuals = self._residual_model()
+        return residuals.update(probabilities, self._read_known(known, len(probabilities)))
+
+    def which_label_next(self, X: Any, known: Any = None) -> np.ndarray:
+        """Return for each row the label whose answer tells most, -1 where all are known.
+
+        The label whose answer takes away most variance of all labels of the row, its own included.
+
+        Parameters
+        ----------
+        X : array, frame or sparse matrix of shape (n_samples, n_features)
+        known : labels of these rows, default=None
+            What is known already, NaN where it is not. For ``estimator="auto"``.
+
+        Returns
+        -------
+        ndarray of int, shape (n_samples,)
+            Positions of labels.
+        """
+        probabilities = super().predict_proba(X)
+        residuals = self._residual_model()
+        given = np.full(probabilities.shape, np.nan)
+        if known is not None:
+            given = self._read_known(known, len(probabilities))
+            probabilities = residuals.update(probabilities, given)
+        best = residuals.information(probabilities, given).argmax(axis=1)
+        return np.where(np.isnan(given).any(axis=1), best, -1)
+
+    def _residual_model(self) -> ResidualCorrelation:
+        if self._portfolio is None or self.target_.kind != "multilabel":
+            raise ValueError(
+                "known labels need a label matrix, at least "
+                f'{self._fewest_rows} training rows, estimator="auto" and preset="balanced" or "best"'
+            )
+        return self._residuals
+
     def predict(self, X: Any) -> np.ndarray:
         """Return labels of 0 and 1, of shape (n_samples, n_labels); classes for a vector target."""
         probabilities = self._predict_proba(self._validate_predict(X))
@@ -277,16 +408,30 @@ default="estimate"
 
     def _forget_training_rows(self) -> None:
         """Drop what predictions do not need and a model file should not hold."""
+        if self._portfolio is not None:
+            self._portfolio = self._portfolio.without_training_rows()
+            return
         self.imputed_ = self.imputed_._replace(probabilities=self.imputed_.probabilities[:0])
         self.validation_ = None
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
-        estimator = LogisticRegression() if self.estimator is None else self.estimator
+        estimator = LogisticRegression() if isinstance(self.estimator, str) else self.estimator
         accepted = get_tags(estimator).input_tags
         tags.input_tags.sparse = accepted.sparse
         tags.input_tags.allow_nan = accepted.allow_nan
         return tags
+
+
+def _check_defaults(mend: Mend) -> None:
+    """Raise a ValueError where a parameter is given that several kinds of models do not have."""
+    defaults = {"imputer": None, "imputed_weights": (1.0,), "ensemble": "auto", "max_iter": 1}
+    for name, default in defaults.items():
+        if getattr(mend, name) != default:
+            raise ValueError(
+                f"{name} is for one classifier per label: give an estimator, such as "
+                'LogisticRegression(), or preset="fast"'
+            )
 
 
 def _check_frequencies(given: np.ndarray, n_labels: int) -> None:

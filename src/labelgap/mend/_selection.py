@@ -104,7 +104,7 @@ class ValidationResult(NamedTuple):
     >>> rng = np.random.default_rng(0)
     >>> X = rng.normal(size=(200, 2))
     >>> Y = np.where(rng.random((200, 2)) < 0.3, np.nan, X > 0)
-    >>> Mend().fit(X, Y).validation_.labels.tolist()
+    >>> Mend(preset="fast").fit(X, Y).validation_.labels.tolist()
     [0, 1]
     """
 

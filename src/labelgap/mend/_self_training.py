@@ -327,11 +327,11 @@ class SelfTraining:
         self, plain: CandidateScores, part: Labels, some: np.ndarray, columns: list
     ) -> np.ndarray:
         """Return the largest that the classifier on held-out rows, or an imputer, is evidence of."""
-        found = np.array([_frequency_reached(*pair) for pair in zip(*plain[1:3], strict=True)])
+        found = np.array([frequency_reached(*pair) for pair in zip(*plain[1:3], strict=True)])
         for imputed in columns:
             for place, (label, column) in enumerate(zip(some.tolist(), imputed, strict=True)):
                 rows, values = part.column(label)
-                found[place] = max(found[place], _frequency_reached(column[rows], values))
+                found[place] = max(found[place], frequency_reached(column[rows], values))
         largest = float(found.max())
         common = largest if 0 < largest < 1 else 1.0
         if not self.per_label:
@@ -341,7 +341,7 @@ class SelfTraining:
         return each
 
 
-def _frequency_reached(scores: np.ndarray, hits: np.ndarray) -> float:
+def frequency_reached(scores: np.ndarray, hits: np.ndarray) -> float:
     """Return a label frequency that the label surely reaches, 0 where there is too little to say."""
     top = top_scored_fraction(scores, hits, fewest=30, z=1.64) if hits.any() else None
     return 0.0 if top is None else top.low

@@ -98,14 +98,14 @@ METRICS: dict[str, Metric] = {
     "propensity_scored_precision_at_k": Metric(
         propensity_scored_precision_at_k, True, "scores", "precision@k in which rare labels weigh"
     ),
-    "auc": Metric(auc, True, "scores", "label-wise area under the ROC curve, or `average`"),
+    "auc": Metric(auc, True, "scores", "area under the ROC curve, mean over labels"),
     "auc_micro": Metric(auc, True, "scores", "ROC area, all entries", {"average": "micro"}),
     "auc_macro": Metric(auc, True, "scores", "ROC area, label mean", {"average": "macro"}),
     "auc_instance": Metric(auc, True, "scores", "ROC area, row mean", {"average": "instance"}),
     "auc_top_t": Metric(auc, True, "scores", "area of the top-T curve", {"average": "top_t"}),
     "hamming_loss": Metric(hamming_loss, False, "labels", "fraction of wrong entries"),
     "subset_accuracy": Metric(subset_accuracy, True, "labels", "rows without a wrong entry"),
-    "f1": Metric(f1, True, "labels", "label-wise F1, or `average`"),
+    "f1": Metric(f1, True, "labels", "F1, mean over labels"),
     **{
         f"f1_{average}": Metric(f1, True, "labels", f"F1, {meaning}", {"average": average})
         for average, meaning in _MEAN.items()

@@ -168,7 +168,7 @@ def provenance(audit: Audit) -> list[tuple[str, str]]:
         lines.append((source.role, f"{source.place}{digest}"))
     lines.append(("contents", f"SHA-256 {origin.data_sha256}"))
     if origin.random_state is not None:
-        lines.append(("seed", str(origin.random_state)))
+        lines.append(("random state", str(origin.random_state)))
     used = [f"{name} = {value}" for name, value in origin.settings.items() if value is not None]
     if used:
         lines.append(("settings", ", ".join(used)))

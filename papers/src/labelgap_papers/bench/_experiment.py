@@ -184,7 +184,7 @@ class FigurePlace:
 
 @dataclass(frozen=True)
 class Experiment:
-    """A published table or figure, as something that can be run.
+    """A published table or figure, or a comparison of ours, as something that can be run.
 
     Attributes
     ----------
@@ -193,7 +193,7 @@ class Experiment:
     title, about : str
     paper, table : str
         As in the published figures; ``table`` of a picture is ``"fig3"``. A picture has no
-        published figures.
+        published figures. Both are empty for a comparison of ours.
     protocol : str
     protocol_options : dict
     candidates : int
@@ -213,14 +213,14 @@ class Experiment:
     name: str
     title: str
     about: str
-    paper: str
-    table: str
     protocol: str
     datasets: tuple[DatasetPlan, ...]
     settings: tuple[SettingPlan, ...]
     metrics: tuple[MetricPlan, ...]
     methods: tuple[MethodPlan, ...]
     budgets: dict[str, BudgetPlan]
+    paper: str = ""
+    table: str = ""
     protocol_options: dict[str, Any] = field(default_factory=dict)
     candidates: int = 1
     x_axis: str = ""

@@ -26,8 +26,9 @@ from labelgap_papers.bench.methods import METHODS
 from labelgap_papers.bench.protocols import PROTOCOLS
 
 FILE = "experiment.toml"
-_REQUIRED = ("title", "paper", "table", "protocol", "datasets", "metrics", "methods", "budgets")
-_OPTIONAL = ("about", "settings", "candidates", "x_axis", "first_run", "borrows")
+_REQUIRED = ("title", "protocol", "datasets", "metrics", "methods", "budgets")
+_SIMPLE = ("title", "paper", "table", "candidates", "x_axis", "first_run")
+_OPTIONAL = (*_SIMPLE[1:], "about", "settings", "borrows")
 _DIRECTIONS = {"higher": True, "lower": False}
 
 
@@ -107,7 +108,7 @@ class _Reader:
         missing = [key for key in _REQUIRED if key not in values]
         if missing:
             raise ExperimentError(f"{missing[0]!r} is missing")
-        table = (values["paper"], values["table"])
+        table = (values.get("paper"), values.get("table"))
         self.figures = [one for one in published_figures() if (one.paper, one.table) == table]
 
     def experiment(self) -> Experiment:
@@ -115,10 +116,7 @@ class _Reader:
         protocol, protocol_options = self._protocol()
         datasets, settings = self._datasets(), self._settings()
         metrics, methods = self._metrics(), self._methods()
-        simple = {key: values[key] for key in ("title", "paper", "table")}
-        simple |= {
-            key: values[key] for key in ("candidates", "x_axis", "first_run") if key in values
-        }
+        simple = {key: values[key] for key in _SIMPLE if key in values}
         made = Experiment(
             name=self.name,
             about=" ".join(values.get("about", "").split()),

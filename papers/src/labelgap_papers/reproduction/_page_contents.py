@@ -145,7 +145,7 @@ def _experiment(reproduction: Reproduction, results: Results) -> ExperimentView:
         contests=() if is_curve else tuple(_contests(results, not ranked_elsewhere)),
         curves=tuple(_curves(results)) if is_curve else (),
         topics=tuple(_topics(results)),
-        facts=tuple(_facts(results)),
+        facts=tuple(measured_facts(results)),
         left_out=tuple(_left_out(results)),
     )
 
@@ -191,7 +191,8 @@ def _topics(results: Results) -> list[dict[str, Any]]:
     return next((row.details["topics"] for row in results.rows if row.details.get("topics")), [])
 
 
-def _facts(results: Results) -> list[str]:
+def measured_facts(results: Results) -> list[str]:
+    """Return how much was measured, with which budget, by what."""
     wanted = len(results.experiment.cells("full"))
     measured = [row for row in results.rows if row.status is Status.MEASURED]
     found = [f"{results.n_measured('full'):,} of {counted(wanted, 'cell')} measured"]

@@ -10,6 +10,7 @@ from typing import Any
 from labelgap.extras import require
 from labelgap.files import replacing
 from labelgap.plots.svg import inline_svg, svg_file
+from labelgap_papers.bench import MetricPlan
 from labelgap_papers.reproduction import number_words as words
 from labelgap_papers.reproduction._explanations import Explanations
 from labelgap_papers.reproduction._page_contents import (
@@ -17,6 +18,7 @@ from labelgap_papers.reproduction._page_contents import (
     ExperimentView,
     PageContents,
     PaperView,
+    measured_facts,
 )
 from labelgap_papers.reproduction._page_words import (
     footnotes,
@@ -26,6 +28,7 @@ from labelgap_papers.reproduction._page_words import (
     ranks_words,
 )
 from labelgap_papers.reproduction._pictures import Picture
+from labelgap_papers.reproduction._results import Results
 from labelgap_papers.reproduction._statuses import ReproductionStatus
 from labelgap_papers.reproduction._tables_and_curves import GridCell, table_lines
 
@@ -121,6 +124,8 @@ def markdown_pages(view: PageContents, command: str) -> dict[str, str]:
     found = {"index.md": _index(view, command)}
     for paper in view.papers:
         found[f"{paper.paper.slug}.md"] = _paper(paper)
+    for results in _comparisons(view):
+        found[f"{results.experiment.name}.md"] = _comparison(results)
     return found
 
 
@@ -153,6 +158,11 @@ def write_markdown_pages(view: PageContents, folder: str | Path, command: str) -
     return targets
 
 
+def _comparisons(view: PageContents) -> list[Results]:
+    """The experiments that belong to no paper."""
+    return view.reproduction.of("")
+
+
 def _index(view: PageContents, command: str) -> str:
     meanings = [
         [one.symbol, one.value, one.meaning, f"{view.counts[one]:,}"] for one in ReproductionStatus
@@ -168,6 +178,7 @@ def _index(view: PageContents, command: str) -> str:
         _by_paper(view),
         "What holds of each paper in words, and every figure, is on its page:",
         f"```{{toctree}}\n:maxdepth: 1\n\n{pages}\n```",
+        *_list_of_comparisons(view),
         "## How the pages come about",
         f"From {view.reproduction.n_samples:,} rows in `rows`, one JSON line per measurement, with "
         "settings, seconds, commit and versions. After new rows:",
@@ -177,6 +188,17 @@ def _index(view: PageContents, command: str) -> str:
         "`labelgap bench run`, and this command.",
     ]
     return _joined(parts)
+
+
+def _list_of_comparisons(view: PageContents) -> list[str]:
+    pages = "\n".join(one.experiment.name for one in _comparisons(view))
+    if not pages:
+        return []
+    return [
+        "## Comparisons of ours",
+        "Without published figures, by the same runner:",
+        f"```{{toctree}}\n:maxdepth: 1\n\n{pages}\n```",
+    ]
 
 
 def _by_paper(view: PageContents) -> str:
@@ -222,6 +244,55 @@ def _explained(explanations: Explanations) -> list[str]:
         if sentences:
             found += [f"## {title}", "\n".join(f"- {sentence}" for sentence in sentences)]
     return found
+
+
+def _comparison(results: Results) -> str:
+    """A table per setting and metric: a row per set, a column per method."""
+    experiment = results.experiment
+    parts = [
+        f"# {experiment.title}",
+        experiment.about,
+        f"{words.sentence('; '.join(measured_facts(results)))} Mean ± standard deviation over runs, "
+        "with the number of runs where some are missing; bold: the best of the set. To measure more: "
+        f"`labelgap bench run {experiment.name}`.",
+    ]
+    for setting in experiment.settings:
+        parts.append(f"## {words.setting_words(setting.values)}")
+        if not any(row.setting == setting.values for row in results.rows):
+            parts.append("Not measured.")
+            continue
+        for metric in experiment.metrics:
+            lines = [
+                [one.name, *_compared(results, one.name, setting.values, metric)]
+                for one in experiment.datasets
+                if setting.is_for(one)
+            ]
+            direction = "more is better" if metric.higher_is_better else "less is better"
+            headings = ["set", *(one.name for one in experiment.methods)]
+            parts.append(f"**{words.metric_words(metric.name)}** ({direction})")
+            parts.append(_table(headings, lines))
+    return _joined(parts)
+
+
+def _compared(
+    results: Results, dataset: str, setting: Mapping[str, Any], metric: MetricPlan
+) -> list[str]:
+    """What each method reached on a set, the best in bold."""
+    names = [one.name for one in results.experiment.methods]
+    found = {name: results.summary(dataset, setting, name, metric.name) for name in names}
+    means = [one.mean for one in found.values() if one is not None]
+    best = (max if metric.higher_is_better else min)(means, default=None)
+    cells = []
+    for name, one in found.items():
+        if one is None:
+            rows = results.at(dataset, setting, name)
+            text = rows[-1].status.replace("_", " ") if rows else "not measured"
+        else:
+            text = words.ours_words(one, words.is_cost(metric.name))
+            text = f"**{text}**" if one.mean == best and len(means) > 1 else text
+            text += f" ({one.n}/{one.planned})" if one.n < one.planned else ""
+        cells.append(text.replace(" ", _NO_BREAK))
+    return cells
 
 
 def _experiment(shown: ExperimentView, paper: str) -> list[str]:

@@ -109,7 +109,7 @@ class ReviewDesk {
     byId("probability").replaceChildren(probabilityBar(one.probability));
     byId("probability-words").textContent = Math.abs(one.probability - one.audit_probability) < 0.005
       ? "probability that it does"
-      : `probability that it does; ${percent(one.audit_probability)} before your answers`;
+      : `probability that it does; ${percent(one.audit_probability)} in the audit`;
     byId("about").replaceChildren(...Object.entries(one.about).flatMap(
       ([name, text]) => [element("dt", {}, name), element("dd", {}, text)]));
     byId("why").replaceChildren(evidenceList(one) || "");

@@ -5,7 +5,13 @@ the task is a line in the ``METHODS`` of the file of its tables, and one outside
 line at all: an experiment names it as ``"package.module:factory"``.
 """
 
-from labelgap_papers.bench.methods import _embeddings, _missing_labels, _selectors, _views
+from labelgap_papers.bench.methods import (
+    _embeddings,
+    _missing_labels,
+    _predictors,
+    _selectors,
+    _views,
+)
 from labelgap_papers.bench.methods._method import Method, find_method, from_record
 from labelgap_papers.registry import ESTIMATORS
 
@@ -15,6 +21,7 @@ METHODS: dict[str, Method] = {
     **_selectors.METHODS,
     **_views.METHODS,
     **_embeddings.METHODS,
+    **_predictors.METHODS,
 }
 """By the names that experiments use."""
 

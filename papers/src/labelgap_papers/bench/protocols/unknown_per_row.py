@@ -25,7 +25,7 @@ from labelgap_papers.bench.protocols.protocol import (
 )
 
 _TEXTS = ("science", "education", "social")
-_LARGE = 3000
+LARGE = 3000
 TUNING_FOLDS = 3
 
 
@@ -53,7 +53,7 @@ class UnknownPerRow(Protocol):
         Y = data.Y[train]
         if setting["missing"] > 0:
             Y = hide_per_row(Y, setting["missing"], random_state=run).labels
-        return Task(dataset, X[train], Y, X[test], data.Y[test], large=n_samples > _LARGE)
+        return Task(dataset, X[train], Y, X[test], data.Y[test], large=n_samples > LARGE)
 
     def divisions(self, task: Task) -> list[Task]:
         splitter = KFold(TUNING_FOLDS, shuffle=True, random_state=0)

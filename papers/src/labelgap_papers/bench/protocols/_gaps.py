@@ -1,0 +1,70 @@
+"""The protocol of our own comparisons: entries unknown or positives dropped, complete test rows."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import numpy as np
+from scipy import sparse
+from sklearn.preprocessing import StandardScaler
+
+from labelgap import metrics
+from labelgap.data import load_dataset
+from labelgap.labels import Labels
+from labelgap.protocols import hide_entries, hide_positives
+from labelgap_papers.bench.protocols.protocol import Scores, Setting, Task, scores_of, shuffled
+from labelgap_papers.bench.protocols.unknown_per_row import LARGE, UnknownPerRow
+
+_MEASURED = (
+    *("average_precision", "f1_macro", "f1_micro", "auc_micro", "auc_macro", "log_loss"),
+    *("precision_at_1", "precision_at_3", "precision_at_5"),
+)
+_TINY = 1e-7
+
+
+class Gaps(UnknownPerRow):
+    """A fraction of the training entries is unknown, or of the training positives dropped.
+
+    ``kind`` is "none", "entries" or "positives"; dropped positives leave zeros that are unlabeled.
+    Test rows are complete. Sets without a published split have ``train_fraction`` of their rows to
+    learn from, by the seed of the run. Dense features are standardised by the training rows; sparse
+    ones stay as they are. Settings are chosen as in RMFL's protocol: by folds of the training rows,
+    scored on the observed entries of the rows held out.
+    """
+
+    keys: ClassVar[tuple[str, ...]] = ("kind", "fraction")
+    tuning_keys: ClassVar[tuple[str, ...]] = ("kind", "fraction")
+    options: ClassVar[dict[str, Any]] = {"train_fraction": 0.7}
+
+    def draw(self, dataset: str, setting: Setting, run: int) -> Task:
+        data = load_dataset(dataset)
+        n_samples = data.Y.n_samples
+        train, test = data.train, data.test
+        if train is None:
+            train, test = shuffled(n_samples, int(self.chosen["train_fraction"] * n_samples), run)
+        X = data.X
+        if sparse.issparse(X):
+            X = sparse.csr_array(X, dtype=np.float64)
+        else:
+            X = StandardScaler().fit(X[train]).transform(X)
+        Y = _with_gaps(data.Y[train], setting["kind"], setting["fraction"], run)
+        return Task(dataset, X[train], Y, X[test], data.Y[test], large=n_samples > LARGE)
+
+    def score(self, model: Any, task: Task, setting: Setting) -> Scores:
+        found = metrics.evaluate(
+            task.Y_test,
+            scores_of(model, task.X_test),
+            _MEASURED,
+            y_pred=model.predict(task.X_test),
+            y_proba=np.clip(model.predict_proba(task.X_test), _TINY, 1 - _TINY),
+        )
+        return Scores({name: float(value) for name, value in found.items()})
+
+
+def _with_gaps(Y: Labels, kind: str, fraction: float, run: int) -> Labels:
+    if kind == "none":
+        return Y
+    hide = {"entries": hide_entries, "positives": hide_positives}.get(kind)
+    if hide is None:
+        raise ValueError(f'kind={kind!r}: use "none", "entries" or "positives"')
+    return hide(Y, fraction, random_state=run).labels

@@ -1,0 +1,161 @@
+"""Several kinds of models, fitted with out-of-fold predictions and combined by greedy selection.
+
+References
+----------
+Caruana, R., Niculescu-Mizil, A., Crew, G., Ksikes, A. (2004). Ensemble selection from libraries of
+models. ICML.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from labelgap.kernels.logistic import likelihoods, mean_log_loss
+from labelgap.labels import Labels
+from labelgap.mend._portfolio_members import MEMBERS, Limits, Member
+
+__all__ = ["LeaderboardRow", "Portfolio", "fit_portfolio", "greedy_weights"]
+
+_STEPS = 50
+# positives after which a label's own weights count as much as the common ones
+_PRIOR_POSITIVES = 200
+_MOST_ENTRIES = 2_000_000
+
+
+class LeaderboardRow(NamedTuple):
+    """How one member did: log-loss of out-of-fold observed entries, seconds, and mean weight.
+
+    ``skipped`` says why a member was not fitted; its numbers are NaN then.
+    """
+
+    name: str
+    log_loss: float
+    seconds: float
+    weight: float
+    skipped: str = ""
+
+
+class Portfolio(NamedTuple):
+    """Fitted members and their weights, (n_members, n_labels), which add up to 1 per label."""
+
+    members: list[Member]
+    weights: np.ndarray
+    leaderboard: list[LeaderboardRow]
+    out_of_fold: np.ndarray
+
+    def probabilities(self, X: Any) -> np.ndarray:
+        """Return the weighted mean of the members' probabilities."""
+        total = np.zeros((X.shape[0], self.weights.shape[1]))
+        for member, weights in zip(self.members, self.weights, strict=True):
+            total += weights * member.predict(X)
+        return total
+
+    def without_training_rows(self) -> Portfolio:
+        """Return the same, without what only training needs; neighbors and kernels keep rows."""
+        for member in self.members:
+            member.forget_training_rows()
+        return self._replace(out_of_fold=self.out_of_fold[:0])
+
+
+def fit_portfolio(
+    X: Any,
+    labels: Labels,
+    *,
+    preset: str,
+    time_limit: float | None,
+    device: str | None,
+    n_jobs: int | None,
+    rng: np.random.Generator,
+) -> Portfolio:
+    """Fit the members that pay, choose their weights and drop those without any."""
+    begin = time.perf_counter()
+    limits = Limits.of(preset, device, n_jobs)
+    fitted: list[tuple[Member, np.ndarray, float]] = []
+    skipped = []
+    for make in MEMBERS:
+        member: Member = make(limits, int(rng.integers(2**31 - 1)))
+        spent = time.perf_counter() - begin
+        reason = member.reason_to_skip(X, labels)
+        if not reason and fitted and time_limit is not None and spent > 0.5 * time_limit:
+            reason = f"the time limit of {time_limit:g} s is near"
+        if reason:
+            skipped.append(LeaderboardRow(member.name, np.nan, np.nan, 0.0, reason))
+            continue
+        started = time.perf_counter()
+        left = None if time_limit is None else time_limit - spent
+        out_of_fold = member.fit(X, labels, left)
+        if out_of_fold is None:
+            skipped.append(LeaderboardRow(member.name, np.nan, np.nan, 0.0, member.gave_up))
+            continue
+        fitted.append((member, out_of_fold, time.perf_counter() - started))
+    rows, values = observed_values(labels, rng)
+    weights = shrunken_weights([oof for _, oof, _ in fitted], rows, values, labels)
+    leaderboard = []
+    for (member, oof, seconds), own in zip(fitted, weights, strict=True):
+        loss = mean_log_loss(oof[rows], values)
+        leaderboard.append(LeaderboardRow(member.name, loss, seconds, float(own.mean())))
+    leaderboard.sort(key=lambda row: row.log_loss)
+    used = [k for k in range(len(fitted)) if weights[k].max() > 0]
+    combined = sum(weights[k] * fitted[k][1] for k in used)
+    return Portfolio(
+        [fitted[k][0] for k in used], weights[used], [*leaderboard, *skipped], np.asarray(combined)
+    )
+
+
+def observed_values(labels: Labels, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
+    """Return some rows and their labels, NaN where unknown: enough to choose weights by."""
+    n_rows = max(1, min(labels.n_samples, _MOST_ENTRIES // max(labels.n_labels, 1)))
+    rows = np.sort(rng.permutation(labels.n_samples)[:n_rows])
+    return rows, labels[rows].to_dense(unknown=np.nan, unlabeled=0.0)
+
+
+def shrunken_weights(
+    out_of_fold: Sequence[np.ndarray], rows: np.ndarray, values: np.ndarray, labels: Labels
+) -> np.ndarray:
+    """Return weights of each member for each label, drawn to those for all labels.
+
+    A label with n positives has the mean of its own and the common ones, n : 200, of shape
+    (n_members, n_labels).
+    """
+    some = [oof[rows] for oof in out_of_fold]
+    common = greedy_weights(some, values)
+    weights = np.repeat(common[:, None], labels.n_labels, axis=1)
+    if len(some) == 1:
+        return weights
+    n_positive = labels.n_positives(axis=0)
+    own_counts = n_positive / (n_positive + _PRIOR_POSITIVES)
+    for label in np.flatnonzero(own_counts > 0.1):
+        own = greedy_weights([oof[:, [label]] for oof in some], values[:, [label]])
+        weights[:, label] += own_counts[label] * (own - common)
+    return weights
+
+
+def greedy_weights(probabilities: Sequence[np.ndarray], values: np.ndarray) -> np.ndarray:
+    """Return weights of a mean with the least log-loss, found by adding one member at a time.
+
+    Parameters
+    ----------
+    probabilities : sequence of arrays of shape (n_samples, n_labels)
+        Out-of-fold probabilities of each member.
+    values : array of shape (n_samples, n_labels)
+        1, 0, and NaN where unknown.
+    """
+    # a mean of probabilities of what was observed is the probability of it by the mean
+    members = [likelihoods(p, values) for p in probabilities]
+    counts = np.zeros(len(members))
+    weights, least = np.full(len(members), 1 / len(members)), np.inf
+    if not members[0].size:
+        return weights
+    total = np.zeros(members[0].size)
+    for step in range(1, _STEPS + 1):
+        losses = [-np.log((total + p) / step).mean() for p in members]
+        best = int(np.argmin(losses))
+        total += members[best]
+        counts[best] += 1
+        if losses[best] < least:
+            least, weights = losses[best], counts / step
+    return weights

@@ -1,0 +1,437 @@
+"""A neural network for all labels at once, with a loss at observed entries alone."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from numbers import Integral, Real
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+from scipy import sparse
+from scipy.special import expit
+from sklearn.utils import check_random_state
+from sklearn.utils._param_validation import Interval, StrOptions
+
+from labelgap.estimator import LabelGapClassifier
+from labelgap.extras import require
+from labelgap.fitting import Progress
+from labelgap.kernels.probabilities import log_odds
+from labelgap.labels import Labels, observed_prevalence
+from labelgap.memory import block_size
+
+__all__ = ["LabelNet"]
+
+_EPSILON = 1e-5
+# an input for each known label costs this many labels squared in weights
+_MOST_LABEL_INPUTS = 1000
+_SIZES = ((512, 512), (1024,))
+_FEWEST_ROWS_TO_CHOOSE = 200
+_FEWEST_FOLDS = 5
+
+
+class LabelNet(LabelGapClassifier):
+    """A multi-label neural network that learns from the observed entries.
+
+    Several networks of one shape are trained as one computation. Each leaves out a part of the rows
+    of its own, stops where the log-loss of the observed entries in them is least, and the
+    prediction is the mean of their probabilities. In training a random part of a row's labels is
+    given to the networks as input, so that labels that are known at prediction time help to
+    predict the others: ``predict_proba(X, known=Y)``.
+
+    Dense features are standardised; sparse ones are taken as they are and never made dense.
+
+    Parameters
+    ----------
+    hidden_layer_sizes : sequence of int or "auto", default="auto"
+        Hidden units of each layer. "auto" chooses between (512, 512) and (1024,) by the log-loss of
+        left-out entries, of one network each.
+    n_networks : int, default=5
+        Networks whose probabilities are averaged. Each leaves out a fifth of the rows, or less
+        where there are more than five.
+    dropout : float, default=0.6
+        Fraction of hidden units that are left out in a training step.
+    learning_rate : float, default=1e-3
+        Of AdamW.
+    weight_decay : float, default=1e-2
+        Of AdamW.
+    batch_size : int or "auto", default="auto"
+        Rows of a training step; "auto" is 128 up to 10,000 rows and 256 beyond.
+    max_iter : int, default=200
+        Largest number of passes over the rows.
+    n_iter_no_change : int, default=15
+        Passes without gain after which training ends.
+    loss : callable, default=None
+        A function of logits and targets (NaN where unknown) such as those in
+        :mod:`labelgap.losses`; by default the log-loss.
+    known_labels : bool or "auto", default="auto"
+        Whether known labels can be given at prediction; "auto": with at most 1,000 labels.
+    zeros : {"negative", "unlabeled"}, default="negative"
+        What a zero means. The log-loss reads unlabeled zeros as zeros: choose another ``loss``, or
+        :class:`labelgap.Mend`, which imputes them.
+    device : str, default=None
+        Device of torch; by default "cuda" where there is one, otherwise "cpu".
+    callback : callable, default=None
+        Called with a :class:`labelgap.fitting.Progress` after every pass, also while sizes are
+        chosen; True stops the passes.
+    random_state : int, RandomState or None, default=None
+        Start, dropout, order of rows and left-out rows. The same seed gives the same networks on
+        the same device with the same number of threads.
+
+    Attributes
+    ----------
+    coefs_, intercepts_ : list of ndarray
+        Weights of each layer with standardisation and normalisation folded in, (n_networks,
+        n_inputs, n_outputs) and (n_networks, n_outputs).
+    label_coefs_ : tuple of two ndarray or None
+        Weights of the codes of known labels to the first layer and to the output.
+    hidden_layer_sizes_ : tuple of int
+        The sizes that were chosen.
+    n_iter_ : int
+        The largest number of passes that a network was trained for.
+    validation_loss_ : float
+        Mean log-loss of left-out observed entries; NaN without any.
+    oof_proba_ : ndarray of shape (n_samples, n_labels)
+        Probabilities of each training row by the network that left it out; NaN where none did.
+
+    See Also
+    --------
+    labelgap.Mend : combines networks with other models.
+
+    References
+    ----------
+    Gorishniy, Y., Kotelnikov, A., Babenko, A. (2025). TabM: advancing tabular deep learning with
+    parameter-efficient ensembling. ICLR.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from labelgap import LabelNet
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.normal(size=(300, 5))
+    >>> Y = (X[:, :3] > 0).astype(float)
+    >>> Y[rng.random(Y.shape) < 0.5] = np.nan
+    >>> model = LabelNet((32,), max_iter=20, random_state=0).fit(X, Y)
+    >>> model.predict([[3.0, 3.0, -3.0, 0.0, 0.0]])
+    array([[1, 1, 0]])
+    """
+
+    _parameter_constraints: ClassVar[dict[str, list]] = {
+        "hidden_layer_sizes": [StrOptions({"auto"}), "array-like"],
+        "n_networks": [Interval(Integral, 1, None, closed="left")],
+        "dropout": [Interval(Real, 0, 1, closed="left")],
+        "learning_rate": [Interval(Real, 0, None, closed="neither")],
+        "weight_decay": [Interval(Real, 0, None, closed="left")],
+        "batch_size": [StrOptions({"auto"}), Interval(Integral, 1, None, closed="left")],
+        "max_iter": [Interval(Integral, 1, None, closed="left")],
+        "n_iter_no_change": [Interval(Integral, 1, None, closed="left")],
+        "loss": [callable, None],
+        "known_labels": [StrOptions({"auto"}), "boolean"],
+        "zeros": [StrOptions({"negative", "unlabeled"})],
+        "device": [str, None],
+        "callback": [callable, None],
+        "random_state": ["random_state"],
+    }
+
+    def __init__(
+        self,
+        hidden_layer_sizes: Sequence[int] | Literal["auto"] = "auto",
+        *,
+        n_networks: int = 5,
+        dropout: float = 0.6,
+        learning_rate: float = 1e-3,
+        weight_decay: float = 1e-2,
+        batch_size: int | Literal["auto"] = "auto",
+        max_iter: int = 200,
+        n_iter_no_change: int = 15,
+        loss: Callable | None = None,
+        known_labels: bool | Literal["auto"] = "auto",
+        zeros: Literal["negative", "unlabeled"] = "negative",
+        device: str | None = None,
+        callback: Callable[[Progress], bool | None] | None = None,
+        random_state: Any = None,
+    ) -> None:
+        self.hidden_layer_sizes = hidden_layer_sizes
+        self.n_networks = n_networks
+        self.dropout = dropout
+        self.learning_rate = learning_rate
+        self.weight_decay = weight_decay
+        self.batch_size = batch_size
+        self.max_iter = max_iter
+        self.n_iter_no_change = n_iter_no_change
+        self.loss = loss
+        self.known_labels = known_labels
+        self.zeros = zeros
+        self.device = device
+        self.callback = callback
+        self.random_state = random_state
+
+    @property
+    def _zeros(self) -> Any:  # type: ignore[override]
+        return self.zeros
+
+    def _fit(self, X: Any, labels: Labels) -> None:
+        self._fit_targets(X, _targets_of(labels), observed_prevalence(labels))
+
+    def _fit_targets(
+        self, X: Any, targets: Callable[[np.ndarray], np.ndarray], prevalence: np.ndarray
+    ) -> None:
+        """Learn from dense targets of some rows: 1, 0, probabilities, and NaN where unknown."""
+        device = self._torch_device()
+        from labelgap.networks._training import train
+
+        rng = np.random.default_rng(check_random_state(self.random_state).randint(2**31 - 1))
+        X = self._standardised(X)
+        self._prevalence = np.clip(prevalence, 1e-4, 1 - 1e-4)
+        n_networks = min(self.n_networks, max(1, X.shape[0] // 2))
+        folds = rng.permutation(X.shape[0]) % max(n_networks, min(_FEWEST_FOLDS, X.shape[0]))
+        seed = int(rng.integers(2**31 - 1))
+        run = partial(
+            train,
+            X=X,
+            targets=targets,
+            prevalence=self._prevalence,
+            settings=self._settings(X),
+            seed=seed,
+            device=device,
+            callback=self.callback,
+        )
+        self.hidden_layer_sizes_ = self._choose_sizes(run, X, folds, rng)
+        state = self._initial_state(X, self.hidden_layer_sizes_, n_networks, rng)
+        trained = run(state, folds=folds)
+        self.n_iter_ = int(trained.best_epochs.max()) + 1
+        self.validation_loss_ = float(np.mean(trained.validation_losses))
+        self.oof_proba_ = trained.out_of_fold
+        self._keep(trained.state)
+
+    def partial_fit(self, X: Any, Y: Any, classes: Any = None) -> LabelNet:
+        """Learn from further rows, in one pass over them.
+
+        Nothing is left out: the number of passes is yours. Features are standardised by the rows
+        of the first call.
+
+        Parameters
+        ----------
+        X : array or sparse matrix of shape (n_samples, n_features)
+        Y : labels as in ``fit``
+        classes : sequence, default=None
+            All classes of a vector target, at the first call.
+
+        Returns
+        -------
+        self
+        """
+        device = self._torch_device()
+        from labelgap.networks._training import continue_training
+
+        if not hasattr(self, "_state"):
+            self._validate_params()
+            X, labels = self._validate_fit(X, Y, classes=classes)
+            rng = np.random.default_rng(check_random_state(self.random_state).randint(2**31 - 1))
+            X = self._standardised(X)
+            self._prevalence = np.clip(observed_prevalence(labels), 1e-4, 1 - 1e-4)
+            self.hidden_layer_sizes_ = self._given_sizes() or _SIZES[0]
+            self._state = self._initial_state(X, self.hidden_layer_sizes_, self.n_networks, rng)
+            self.n_iter_, self.validation_loss_ = 0, float("nan")
+        else:
+            X = self._validate_features(X, reset=False)
+            labels = self.target_.read(Y, n_samples=X.shape[0], zeros=self.zeros)
+            X = self._scaled(X)
+
+        self.n_iter_ += 1
+        state = continue_training(
+            self._state,
+            X,
+            _targets_of(labels),
+            self._prevalence,
+            self._settings(X),
+            self.n_iter_,
+            device,
+        )
+        self._keep(state)
+        self.__dict__.pop("oof_proba_", None)
+        return self
+
+    # -- what training needs ------------------------------------------------------------------
+
+    def _torch_device(self) -> Any:
+        torch = require("torch", extra="networks", purpose="LabelNet.fit")
+        if self.device is not None:
+            return torch.device(self.device)
+        return torch.device("cuda" if torch.cuda.is_available() else "cpu")
+
+    def _settings(self, X: Any) -> Any:
+        from labelgap import losses
+        from labelgap.networks._training import TrainingSettings
+
+        batch_size = self.batch_size
+        if batch_size == "auto":
+            batch_size = 128 if X.shape[0] <= 10_000 else 256
+        return TrainingSettings(
+            learning_rate=self.learning_rate,
+            weight_decay=self.weight_decay,
+            dropout=self.dropout,
+            batch_size=batch_size,
+            max_iter=self.max_iter,
+            n_iter_no_change=self.n_iter_no_change,
+            loss=self.loss or losses.bce,
+        )
+
+    def _given_sizes(self) -> tuple[int, ...] | None:
+        if isinstance(self.hidden_layer_sizes, str):
+            return None
+        sizes = tuple(int(size) for size in self.hidden_layer_sizes)
+        if not sizes or min(sizes) < 1:
+            raise ValueError(
+                f"hidden_layer_sizes={self.hidden_layer_sizes!r}: give at least one positive number"
+            )
+        return sizes
+
+    def _choose_sizes(
+        self, run: Callable, X: Any, folds: np.ndarray, rng: np.random.Generator
+    ) -> tuple[int, ...]:
+        """The given sizes, or those of the network with the least log-loss of left-out entries."""
+        given = self._given_sizes()
+        if given is not None:
+            return given
+        if X.shape[0] < _FEWEST_ROWS_TO_CHOOSE:
+            return _SIZES[0]
+        first_fold = np.where(folds == 0, 0, -1)
+        found = {}
+        for sizes in _SIZES:
+            state = self._initial_state(X, sizes, 1, np.random.default_rng(rng.integers(2**31)))
+            found[sizes] = run(state, folds=first_fold).validation_losses[0]
+        return min(found, key=lambda sizes: found[sizes])
+
+    def _initial_state(
+        self, X: Any, sizes: tuple[int, ...], n_networks: int, rng: np.random.Generator
+    ) -> dict[str, np.ndarray]:
+        from labelgap.networks._batched_networks import BatchedNetworks
+
+        known = self.known_labels
+        if known == "auto":
+            known = 1 < self._prevalence.size <= _MOST_LABEL_INPUTS
+        return BatchedNetworks.initial_state(
+            X.shape[1], self._prevalence, sizes, n_networks, rng, known_labels=bool(known)
+        )
+
+    def _standardised(self, X: Any) -> Any:
+        """Learn the scale of dense features; constant ones and sparse ones keep theirs."""
+        if sparse.issparse(X):
+            self._centre, self._scale = None, None
+            return X
+        self._centre = X.mean(axis=0)
+        scale = X.std(axis=0)
+        self._scale = np.where(scale > 1e-12 * np.maximum(np.abs(self._centre), 1), scale, 1.0)
+        return self._scaled(X)
+
+    def _scaled(self, X: Any) -> Any:
+        if self._centre is None or self._scale is None:
+            return X
+        dense = X.toarray() if sparse.issparse(X) else X
+        return (dense - self._centre) / self._scale
+
+    # -- prediction, without torch ------------------------------------------------------------
+
+    def _keep(self, state: dict[str, np.ndarray]) -> None:
+        """Fold normalisation and standardisation into plain affine layers."""
+        self._state = state
+        n_networks = state["V"].shape[0]
+        self.coefs_: list[np.ndarray] = []
+        self.intercepts_: list[np.ndarray] = []
+        first = state["W1"].reshape(state["W1"].shape[0], n_networks, -1).transpose(1, 0, 2)
+        codes = None
+        for i in range(1, len(self.hidden_layer_sizes_) + 1):
+            weights = first if i == 1 else state[f"W{i}"]
+            gain = state[f"gain{i}"] / np.sqrt(state[f"running_var{i}"] + _EPSILON)
+            intercept = state[f"bias{i}"] - state[f"running_mean{i}"] * gain
+            weights = weights * gain
+            if i == 1 and "C1" in state:
+                shape = (state["C1"].shape[0], n_networks, -1)
+                codes = state["C1"].reshape(shape).transpose(1, 0, 2) * gain
+            if i == 1 and self._centre is not None and self._scale is not None:
+                weights = weights / self._scale[:, None].astype(np.float32)
+                intercept = intercept - np.einsum(
+                    "d,kdh->kh", self._centre, weights.astype(np.float64)
+                )[:, None].astype(np.float32)
+            self.coefs_.append(np.ascontiguousarray(weights, dtype=np.float32))
+            self.intercepts_.append(intercept[:, 0].astype(np.float32))
+        self.coefs_.append(state["V"])
+        self.intercepts_.append(state["c"][:, 0])
+        self.label_coefs_ = None if codes is None else (codes, state["A"])
+
+    def predict_proba(self, X: Any, known: Any = None) -> np.ndarray:
+        """Return the probability that each label is relevant, of shape (n_samples, n_labels).
+
+        Parameters
+        ----------
+        X : array or sparse matrix of shape (n_samples, n_features)
+        known : labels of the same rows, default=None
+            Labels that are known, NaN where they are not. They help to predict the others, and are
+            returned as 0 and 1. Unlabeled zeros are taken as unknown.
+        """
+        X = self._validate_predict(X)
+        if known is None:
+            return self.target_.probabilities(self._predict_proba(X))
+        if self.label_coefs_ is None:
+            raise ValueError(
+                "known: this network was fitted without inputs for known labels; fit it with "
+                "known_labels=True"
+            )
+        values = self._read_known(known, X.shape[0])
+        return np.where(np.isnan(values), self._mean_probability(X, values), values)
+
+    def _forget_training_rows(self) -> None:
+        """Drop what predictions do not need: ``partial_fit`` then starts anew."""
+        for name in ("oof_proba_", "_state"):
+            self.__dict__.pop(name, None)
+
+    def _predict_proba(self, X: Any) -> np.ndarray:
+        return self._mean_probability(X, None)
+
+    def _decision_function(self, X: Any) -> np.ndarray:
+        return log_odds(self._predict_proba(X))
+
+    def _mean_probability(self, X: Any, known: np.ndarray | None) -> np.ndarray:
+        n_labels, width = self._prevalence.size, max(c.shape[2] for c in self.coefs_)
+        probabilities = np.empty((X.shape[0], n_labels))
+        step = block_size(2 * width + (0 if known is None else 2 * n_labels))
+        for begin in range(0, X.shape[0], step):
+            rows = slice(begin, begin + step)
+            codes = None if known is None else self._codes(known[rows])
+            probabilities[rows] = self._block_probability(X[rows], codes)
+        return probabilities
+
+    def _codes(self, known: np.ndarray) -> np.ndarray:
+        missing = np.isnan(known)
+        values = np.where(missing, 0.0, known)
+        return np.hstack([~missing * (values - self._prevalence), values])
+
+    def _block_probability(self, X: Any, codes: np.ndarray | None) -> np.ndarray:
+        """The mean over the networks."""
+        if not sparse.issparse(X):
+            X = X.astype(np.float64)
+        mean = np.zeros((X.shape[0], self._prevalence.size))
+        first, last = self.label_coefs_ or (np.empty(0), np.empty(0))
+        n_networks = self.coefs_[0].shape[0]
+        for k in range(n_networks):
+            h = X
+            for layer, (weights, intercept) in enumerate(
+                zip(self.coefs_, self.intercepts_, strict=True)
+            ):
+                h = h @ weights[k].astype(np.float64) + intercept[k]
+                if layer == 0 and codes is not None:
+                    h = h + codes @ first[k]
+                if layer < len(self.coefs_) - 1:
+                    h = np.maximum(h, 0)
+            if codes is not None:
+                h = h + codes @ last[k]
+            mean += expit(h)
+        return mean / n_networks
+
+
+def _targets_of(labels: Labels) -> Callable[[np.ndarray], np.ndarray]:
+    def targets(rows: np.ndarray) -> np.ndarray:
+        return labels[rows].to_dense(unknown=np.nan, unlabeled=0.0)
+
+    return targets

@@ -1,0 +1,218 @@
+"""Training of several networks at once, each of which leaves out other rows to stop in time."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+import torch
+from scipy.special import expit
+from torch import Tensor
+
+from labelgap import losses
+from labelgap.fitting import Progress
+from labelgap.networks._batched_networks import BatchedNetworks, SparseRows, as_input
+
+__all__ = ["TrainedNetworks", "TrainingSettings", "continue_training", "known_codes", "train"]
+
+# dense targets of some rows: 1, 0, probabilities, and NaN where unknown
+Targets = Callable[[np.ndarray], np.ndarray]
+
+_LEAST_GAIN = 1e-5
+# linear weights between labels: few, and sure where they are large
+_LABEL_RATE, _LABEL_DECAY = 3.0, 0.1
+
+
+@dataclass(frozen=True)
+class TrainingSettings:
+    """How to train; see :class:`labelgap.LabelNet`."""
+
+    learning_rate: float
+    weight_decay: float
+    dropout: float
+    batch_size: int
+    max_iter: int
+    n_iter_no_change: int
+    loss: Callable[[Tensor, Tensor], Tensor]
+
+
+class TrainedNetworks(NamedTuple):
+    """Networks at their best epochs, and what they say of the rows they left out."""
+
+    state: dict[str, np.ndarray]
+    best_epochs: np.ndarray
+    validation_losses: np.ndarray
+    out_of_fold: np.ndarray
+
+
+def known_codes(targets: Tensor, known: Tensor, prevalence: Tensor) -> Tensor:
+    """Codes of known labels, zero where unknown: their deviation from the prevalence, and ones."""
+    values = torch.where(known, targets, torch.zeros_like(targets))
+    return torch.cat([known * (values - prevalence), values], dim=1)
+
+
+def train(
+    state: dict[str, np.ndarray],
+    X: Any,
+    targets: Targets,
+    folds: np.ndarray,
+    prevalence: np.ndarray,
+    settings: TrainingSettings,
+    seed: int,
+    device: Any,
+    callback: Callable[[Progress], bool | None] | None,
+) -> TrainedNetworks:
+    """Train until no network gets better on the rows of its fold, and return each at its best.
+
+    ``folds`` says for every row which network leaves it out, -1 for none: then all networks are
+    trained on all rows for ``max_iter`` epochs.
+    """
+    networks = BatchedNetworks(state, device)
+    run = _TrainingRun(networks, prevalence, settings, seed)
+    n_networks = state["V"].shape[0]
+    best = np.full(n_networks, np.inf)
+    best_epochs = np.zeros(n_networks, dtype=int)
+    states: list[dict[str, Tensor] | None] = [None] * n_networks
+    out_of_fold = np.full((X.shape[0], prevalence.size), np.nan, dtype=np.float32)
+    held_out = [np.flatnonzero(folds == k) for k in range(n_networks)]
+    stops = all(rows.size for rows in held_out)
+    begin = time.perf_counter()
+    for epoch in range(settings.max_iter):
+        objective = run.epoch(X, targets, folds)
+        if stops:
+            for k, rows in enumerate(held_out):
+                loss, probabilities = run.validation(k, X, targets, rows)
+                if loss < best[k] - _LEAST_GAIN:
+                    best[k], best_epochs[k] = loss, epoch
+                    states[k] = networks.network_state(k)
+                    out_of_fold[rows] = probabilities
+            objective = -float(best.mean())
+        progress = Progress(epoch, settings.max_iter, objective, time.perf_counter() - begin)
+        if callback is not None and callback(progress):
+            break
+        if stops and (epoch - best_epochs > settings.n_iter_no_change).all():
+            break
+    for k, kept in enumerate(states):
+        if kept is not None:
+            networks.restore(k, kept)
+    if not stops:
+        best_epochs[:] = epoch
+    return TrainedNetworks(networks.to_numpy(), best_epochs, best, out_of_fold)
+
+
+def continue_training(
+    state: dict[str, np.ndarray],
+    X: Any,
+    targets: Targets,
+    prevalence: np.ndarray,
+    settings: TrainingSettings,
+    seed: int,
+    device: Any,
+) -> dict[str, np.ndarray]:
+    """Train all networks for one epoch on further rows."""
+    networks = BatchedNetworks(state, device)
+    run = _TrainingRun(networks, prevalence, settings, seed)
+    run.epoch(X, targets, np.full(X.shape[0], -1))
+    return networks.to_numpy()
+
+
+class _TrainingRun:
+    """An optimiser, its randomness, and the passes over the rows."""
+
+    def __init__(
+        self,
+        networks: BatchedNetworks,
+        prevalence: np.ndarray,
+        settings: TrainingSettings,
+        seed: int,
+    ) -> None:
+        self.networks, self.settings = networks, settings
+        self.device = networks.device
+        self.rng = np.random.default_rng(seed)
+        self.generator = torch.Generator(device=self.device).manual_seed(seed)
+        self.prevalence = torch.as_tensor(prevalence.astype(np.float32), device=self.device)
+        parameters = networks.parameters
+        own = parameters.pop("A", None)
+        groups: list[dict] = [{"params": list(parameters.values())}]
+        if own is not None:
+            rate = _LABEL_RATE * settings.learning_rate
+            groups.append({"params": [own], "lr": rate, "weight_decay": _LABEL_DECAY})
+        self.optimiser = torch.optim.AdamW(
+            groups, lr=settings.learning_rate, weight_decay=settings.weight_decay
+        )
+
+    def epoch(self, X: Any, targets: Targets, folds: np.ndarray) -> float:
+        """One pass over all rows; returns minus the mean training loss."""
+        order = self.rng.permutation(X.shape[0])
+        n_batches = max(1, round(order.size / self.settings.batch_size))
+        total = 0.0
+        for rows in np.array_split(order, n_batches):
+            total += self._step(X, targets, np.sort(rows), folds)
+        return -total / n_batches
+
+    def _step(self, X: Any, targets: Targets, rows: np.ndarray, folds: np.ndarray) -> float:
+        y = self._targets(targets, rows)
+        codes, hidden = None, y
+        if "A" in self.networks.values:
+            codes, hidden = self._random_codes(y)
+        z = self.networks.logits(
+            as_input(X[rows], self.device),
+            codes,
+            dropout=self.settings.dropout,
+            generator=self.generator,
+        )
+        n_networks = z.shape[0]
+        taught = torch.as_tensor(
+            folds[rows][None] != np.arange(n_networks)[:, None], device=self.device
+        )
+        wanted = taught[:, :, None] & ~hidden.isnan()
+        losses_of_entries = self.settings.loss(z, hidden.expand_as(z)) * wanted
+        loss = (losses_of_entries.sum((1, 2)) / wanted.sum((1, 2)).clamp(min=1)).sum()
+        self.optimiser.zero_grad()
+        loss.backward()
+        self.optimiser.step()
+        return float(loss.detach()) / n_networks
+
+    def _random_codes(self, y: Tensor) -> tuple[Tensor, Tensor]:
+        """Codes of a random part of the labels in half of the rows; the rest is to be predicted."""
+        shape, where = (y.shape[0], 1), {"generator": self.generator, "device": y.device}
+        fraction = torch.rand(shape, **where) * (torch.rand(shape, **where) < 0.5)
+        known = (torch.rand(y.shape, **where) < fraction) & ~y.isnan()
+        return known_codes(y, known, self.prevalence), torch.where(known, torch.nan, y)
+
+    def validation(
+        self, k: int, X: Any, targets: Targets, rows: np.ndarray
+    ) -> tuple[float, np.ndarray]:
+        """Log-loss of one network at the observed entries of rows it has not seen.
+
+        Where labels can be given, the mean of that with none given and that with half of them.
+        """
+        with torch.no_grad():
+            y = self._targets(targets, rows)
+            x = as_input(X[rows], self.device)
+            z = self._logits_of(k, x, None)
+            loss = self._mean_loss(z, y)
+            if "A" in self.networks.values:
+                half = np.random.default_rng(k).random(y.shape) < 0.5
+                known = torch.as_tensor(half, device=y.device) & ~y.isnan()
+                z_known = self._logits_of(k, x, known_codes(y, known, self.prevalence))
+                loss = (loss + self._mean_loss(z_known, torch.where(known, torch.nan, y))) / 2
+        return loss, expit(z.cpu().numpy())
+
+    def _logits_of(self, k: int, x: Tensor | SparseRows, codes: Tensor | None) -> Tensor:
+        """Logits of one network alone."""
+        own = BatchedNetworks.__new__(BatchedNetworks)
+        own.device, own.values = self.device, {}
+        for name, part in self.networks._parts(k):
+            own.values[name] = part if name in ("W1", "C1") else part[None]
+        return own.logits(x, codes)[0]
+
+    @staticmethod
+    def _mean_loss(z: Tensor, y: Tensor) -> float:
+        return float(losses.bce(z, y).sum() / losses.n_observed(y))
+
+    def _targets(self, targets: Targets, rows: np.ndarray) -> Tensor:
+        return torch.as_tensor(targets(rows).astype(np.float32), device=self.device)
