@@ -32,7 +32,7 @@ CORE_TYPES = {
 SAMPLE = (
     "papers/tests/golden",
     "tests/models/rmfl/test_estimator.py",
-    "tests/kernels/test_proximal.py",
+    "papers/tests/kernels/test_proximal.py",
     "tests/contract/test_contract.py",
 )
 SAMPLED_CHECKS = "not contract or check_label_names or check_encodings_agree"
@@ -106,7 +106,8 @@ def report(arguments: list[str], chosen: dict[str, dict[str, str]]) -> int:
     print("| processor | failed | result |\n|---|---|---|")
     for name, variables in chosen.items():
         status, failed, last = run(arguments, variables)
-        print(f"| {name} | {', '.join(failed) or 'none'} | {last} |", flush=True)
+        said = ", ".join(failed) or ("none" if status == 0 else f"pytest ended with {status}")
+        print(f"| {name} | {said} | {last} |", flush=True)
         worst = max(worst, status)
     return worst
 

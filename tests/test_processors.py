@@ -19,6 +19,16 @@ def test_failures_are_found_in_what_pytest_prints(tmp_path):
     assert "1 failed, 1 passed" in last
 
 
+def test_what_is_sampled_exists():
+    missing = [path for path in processors.SAMPLE if not (processors.ROOT / path).exists()]
+    assert not missing
+
+
+def test_a_run_without_tests_is_no_success(capsys, tmp_path):
+    assert processors.report([str(tmp_path / "nothing.py")], {"this one": {}})
+    assert "| none |" not in capsys.readouterr().out
+
+
 @pytest.mark.slow
 def test_a_sample_of_the_suite_passes_on_every_processor():
     found = {}
