@@ -35,12 +35,16 @@ class ResidualCorrelation(NamedTuple):
 
     @classmethod
     def fit(cls, out_of_fold: np.ndarray, labels: Labels) -> Self:
-        """Estimate the moments from rows in which both labels are known, shrunk to zero."""
+        """Estimate the moments from rows in which both labels are known, shrunk to zero.
+
+        Unlabeled zeros count as zeros, as for the probabilities of being recorded: without them the
+        residuals that are left would all be positive.
+        """
         n_labels = labels.n_labels
         products, counts = np.zeros((n_labels, n_labels)), np.zeros((n_labels, n_labels))
         for begin in range(0, labels.n_samples, _ROWS_AT_ONCE):
             rows = slice(begin, begin + _ROWS_AT_ONCE)
-            values = labels[rows].to_dense(unknown=np.nan, unlabeled=np.nan)
+            values = labels[rows].to_dense(unknown=np.nan, unlabeled=0.0)
             z = _residuals(out_of_fold[rows], values)
             known = (~np.isnan(values)).astype(np.float64)
             products += z.T @ z
