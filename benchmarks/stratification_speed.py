@@ -13,7 +13,7 @@ import numpy as np
 from iterstrat.ml_stratifiers import MultilabelStratifiedKFold
 
 from labelgap.data import load_dataset
-from labelgap.splits import IterativeStratification
+from labelgap.model_selection import IterativeStratification
 
 
 def label_distribution(positives: np.ndarray, tests: list[np.ndarray]) -> float:

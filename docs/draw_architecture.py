@@ -53,7 +53,7 @@ LAYERS: list[tuple[str, dict[str, str]]] = [
             "data": "files, benchmark sets",
             "protocols": "hide labels",
             "generators": "known truth",
-            "splits": "stratified folds",
+            "model_selection": "folds, searches",
             "metrics": "skip unknown entries",
         },
     ),

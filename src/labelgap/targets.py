@@ -90,7 +90,7 @@ def read_target(
     ``classes`` lists all classes of a vector that may lack some of them, as the first mini-batch
     of a stream may.
     """
-    if _is_vector(y):
+    if is_vector(y):
         vector = _check_classes(y, n_samples)
         found = np.unique(vector if classes is None else classes)
         if len(found) == 1:
@@ -102,7 +102,8 @@ def read_target(
     return labels, Target("multilabel", classes)
 
 
-def _is_vector(y: Any) -> bool:
+def is_vector(y: Any) -> bool:
+    """Return whether this is a vector of classes, and no label matrix in any encoding."""
     if y is None or isinstance(y, Labels) or sparse.issparse(y):
         return False
     if hasattr(y, "columns") or hasattr(y, "column_names"):

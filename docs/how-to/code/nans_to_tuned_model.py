@@ -31,20 +31,19 @@ print(Y)
 print("known per label:", dict(zip(Y.names, Y.n_observed(axis=0).tolist(), strict=True)))
 
 # [split]
-from labelgap.splits import IterativeStratification, stratified_train_test_split
+from labelgap.model_selection import train_test_split
 
-X_train, X_test, Y_train, Y_test = stratified_train_test_split(X, Y, test_size=0.25, random_state=0)
+X_train, X_test, Y_train, Y_test = train_test_split(X, Y, stratify=Y, random_state=0)
 print(X_train.shape, Y_train)
 
 # [search]
 from sklearn.compose import make_column_transformer
 from sklearn.linear_model import LogisticRegression
-from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
 from labelgap.baselines import BinaryRelevance, KNeighborsLabels
-from labelgap.metrics import get_scorer
+from labelgap.model_selection import GridSearchCV
 
 columns = make_column_transformer(
     (OneHotEncoder(drop="if_binary"), ["channel"]), remainder=StandardScaler()
@@ -54,8 +53,7 @@ grid = [
     {"model__estimator__C": [0.01, 0.1, 1.0, 10.0]},
     {"model": [KNeighborsLabels()], "model__n_neighbors": [10, 30, 60]},
 ]
-folds = IterativeStratification(n_splits=5)
-search = GridSearchCV(pipeline, grid, scoring=get_scorer("average_precision"), cv=folds)
+search = GridSearchCV(pipeline, grid, scoring="average_precision", cv=5)
 search.fit(X_train, Y_train)
 print(type(search.best_params_.get("model", pipeline["model"])).__name__)
 print(f"cross-validated average precision: {search.best_score_:.3f}")
@@ -76,14 +74,10 @@ table = pd.DataFrame(
 print(table.round(3).to_string())
 
 # [thresholds]
-from sklearn.base import clone
-
 from labelgap.metrics import f1
+from labelgap.model_selection import cross_val_predict
 
-held_out = np.empty(Y_train.shape)
-for train, test in folds.split(X_train, Y_train):
-    model = clone(search.best_estimator_).fit(X_train.iloc[train], Y_train[train])
-    held_out[test] = model.predict_proba(X_train.iloc[test])
+held_out = cross_val_predict(search.best_estimator_, X_train, Y_train, method="predict_proba")
 
 candidates = np.linspace(0.05, 0.95, 19)
 scores = [f1(Y_train, held_out > t, average="label", reduce=False) for t in candidates]

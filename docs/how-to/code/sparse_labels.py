@@ -23,15 +23,11 @@ print(Labels.from_sparse(positives))
 print(Labels.from_sparse(positives, zeros="unlabeled"))
 
 # [fold]
-from sklearn.model_selection import cross_validate
-
 from labelgap.baselines import KNeighborsLabels, LabelPrior
-from labelgap.metrics import get_scorer
-from labelgap.splits import IterativeStratification
+from labelgap.model_selection import cross_validate
 
-folds = IterativeStratification(3)
 for model in (KNeighborsLabels(50), LabelPrior()):
-    result = cross_validate(model, X, Y, cv=folds, scoring=get_scorer("auc_micro"))
+    result = cross_validate(model, X, Y, cv=3, scoring="auc_micro")
     print(f"{type(model).__name__:<17} micro AUC {np.mean(result['test_score']):.3f}")
 
 # [back]

@@ -17,12 +17,10 @@ print("rows per view:", dict(zip(views, present(X, views).sum(axis=0).tolist(), 
 
 # [search]
 from sklearn.impute import SimpleImputer
-from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import Pipeline
 
 from labelgap.baselines import BinaryRelevance
-from labelgap.metrics import get_scorer
-from labelgap.splits import IterativeStratification
+from labelgap.model_selection import GridSearchCV
 
 Y = np.column_stack([colour[:, 0] > 0.6, colour[:, 1] > 0.5, text[:, 0] > 0.7]).astype(float)
 Y[rng.random(Y.shape) < 0.3] = np.nan
@@ -35,8 +33,7 @@ pipeline = Pipeline(
     ]
 )
 grid = {"views__keep": [["colour"], ["text"], ["colour", "text"]]}
-scorer = get_scorer("auc_macro")
-search = GridSearchCV(pipeline, grid, scoring=scorer, cv=IterativeStratification(3))
+search = GridSearchCV(pipeline, grid, scoring="auc_macro", cv=3)
 search.fit(X, Y)
 print("best views:", search.best_params_["views__keep"])
 

@@ -32,11 +32,11 @@ from sklearn.preprocessing import StandardScaler
 
 from labelgap import IMVWL, BinaryRelevance, KernelRidgePerLabel, LabelPrior
 from labelgap.metrics import evaluate
-from labelgap.splits import stratified_train_test_split
+from labelgap.model_selection import train_test_split
 
 both = there.all(axis=1)
-X_train, X_test, Y_train, Y_test, complete, _ = stratified_train_test_split(
-    X, data.Y, both, test_size=0.3, random_state=0
+X_train, X_test, Y_train, Y_test, complete, _ = train_test_split(
+    X, data.Y, both, test_size=0.3, stratify=data.Y, random_state=0
 )
 
 

@@ -24,8 +24,8 @@ from labelgap.cli.audit import write_audit
 from labelgap.data import Dataset, DatasetUnavailableError, dataset_info, load_dataset
 from labelgap.extras import require
 from labelgap.generators import make_low_rank
+from labelgap.model_selection import train_test_split
 from labelgap.protocols import HiddenEntries, hide_positives
-from labelgap.splits import stratified_train_test_split
 
 _FIRST, _N_SHOWN = (100, 1000), 8
 _METRICS = ("average_precision", "f1_micro")
@@ -142,9 +142,9 @@ def _scores(
     if data.train is not None and data.test is not None:
         train, test = (np.flatnonzero(np.isin(rows, part)) for part in (data.train, data.test))
     else:
-        train, test = stratified_train_test_split(
-            np.arange(rows.size), y=full, test_size=1 / 3, random_state=random_state
-        )[:2]
+        train, test = train_test_split(
+            np.arange(rows.size), test_size=1 / 3, stratify=full, random_state=random_state
+        )
     scaler = MaxAbsScaler() if sparse.issparse(data.X) else StandardScaler()
     X, found = data.X[rows], {}
     mend = Mend(preset="fast", zeros="unlabeled", random_state=random_state)

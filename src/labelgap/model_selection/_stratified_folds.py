@@ -15,13 +15,12 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 from sklearn.model_selection import BaseCrossValidator
-from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import _num_samples
 
 from labelgap.kernels.stratification import assign_folds, refine_folds
 from labelgap.labels import Labels, as_labels
 
-__all__ = ["IterativeStratification", "stratified_folds", "stratified_train_test_split"]
+__all__ = ["IterativeStratification", "stratified_folds"]
 
 # How much one row too many counts, relative to the labels of an average row. A light weight lets
 # rows move freely while the labels are evened out; the last pass then settles the sizes.
@@ -69,7 +68,7 @@ def stratified_folds(
 
     Examples
     --------
-    >>> from labelgap.splits import stratified_folds
+    >>> from labelgap.model_selection import stratified_folds
     >>> Y = [[1, 0], [1, 0], [0, 1], [0, 1]]
     >>> stratified_folds(Y, [0.5, 0.5], shuffle=False)
     array([0, 1, 0, 1])
@@ -142,12 +141,12 @@ class IterativeStratification(BaseCrossValidator):
 
     See Also
     --------
-    stratified_train_test_split : a single split.
+    train_test_split : a single split.
 
     Examples
     --------
     >>> import numpy as np
-    >>> from labelgap.splits import IterativeStratification
+    >>> from labelgap.model_selection import IterativeStratification
     >>> Y = np.array([[1, 0], [1, 0], [np.nan, 1], [0, 1]])
     >>> [test.tolist() for _, test in IterativeStratification(2).split(np.zeros((4, 1)), Y)]
     [[0, 2], [1, 3]]
@@ -208,104 +207,6 @@ class IterativeStratification(BaseCrossValidator):
             n_refinements=self.n_refinements,
             random_state=self.random_state,
         )
-
-
-def stratified_train_test_split(
-    X: Any,
-    y: Any,
-    *arrays: Any,
-    test_size: float | int | None = None,
-    train_size: float | int | None = None,
-    random_state: Any = None,
-    n_refinements: int = 10,
-) -> list:
-    """Split rows into two parts with nearly the same fraction of every label.
-
-    Like :func:`sklearn.model_selection.train_test_split`, but stratified by all labels at once
-    with :func:`stratified_folds`; sizes are met up to a few rows, as the labels require.
-
-    Parameters
-    ----------
-    X : array-like with n_samples rows
-        Features.
-    y : Labels or anything :func:`labelgap.as_labels` takes
-        Labels.
-    *arrays : further array-likes with n_samples rows
-        Split in the same way.
-    test_size, train_size : fraction in (0, 1), or number of rows, default=None
-        A quarter of the rows are test rows when both are None; given both, they must make up all
-        rows.
-    random_state : int or Generator, default=None
-        Seed of the shuffling.
-    n_refinements : int, default=10
-        As in :func:`stratified_folds`.
-
-    Returns
-    -------
-    list
-        ``[X_train, X_test, y_train, y_test, ...]``, each of the type that went in.
-
-    See Also
-    --------
-    IterativeStratification : folds for cross-validation.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from labelgap.splits import stratified_train_test_split
-    >>> Y = np.tile([[1, 0], [0, 1]], (10, 1))
-    >>> X_train, X_test, Y_train, Y_test = stratified_train_test_split(
-    ...     Y, Y, test_size=0.4, random_state=0
-    ... )
-    >>> Y_test.sum(axis=0)
-    array([4, 4])
-    """
-    n_samples = _check_rows(X, y)
-    for position, array in enumerate(arrays):
-        if _num_samples(array) != n_samples:
-            raise ValueError(
-                f"arrays[{position}] has {_num_samples(array)} rows, X has {n_samples}"
-            )
-    test_fraction = _test_fraction(n_samples, test_size, train_size)
-    folds = stratified_folds(
-        y,
-        [1 - test_fraction, test_fraction],
-        n_refinements=n_refinements,
-        random_state=random_state,
-    )
-    train, test = np.flatnonzero(folds == 0), np.flatnonzero(folds == 1)
-    if not (train.size and test.size):
-        raise ValueError(
-            f"test_size={test_size} leaves one part of the {n_samples} rows empty: choose another"
-        )
-    return [_safe_indexing(array, rows) for array in (X, y, *arrays) for rows in (train, test)]
-
-
-def _test_fraction(n_samples: int, test_size, train_size) -> float:
-    test = _as_fraction("test_size", test_size, n_samples)
-    train = _as_fraction("train_size", train_size, n_samples)
-    if test is None:
-        return 0.25 if train is None else 1 - train
-    if train is not None and abs(test + train - 1) > 1e-9:
-        raise ValueError(
-            f"test_size={test_size} and train_size={train_size} do not make up all {n_samples} rows: "
-            "give one of them"
-        )
-    return test
-
-
-def _as_fraction(argument: str, size, n_samples: int) -> float | None:
-    if size is None:
-        return None
-    is_count = isinstance(size, (int, np.integer)) and not isinstance(size, bool)
-    if is_count and 0 < size < n_samples:
-        return float(size / n_samples)
-    if isinstance(size, (float, np.floating)) and 0 < size < 1:
-        return float(size)
-    raise ValueError(
-        f"{argument}={size!r}: give a fraction between 0 and 1, or a number of rows between 1 and "
-        f"{n_samples - 1}"
-    )
 
 
 def _check_rows(X: Any, y: Any) -> int:

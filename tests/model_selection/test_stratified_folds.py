@@ -10,11 +10,7 @@ from sklearn.model_selection import GridSearchCV, KFold, cross_validate
 
 from labelgap.data import load_dataset
 from labelgap.labels import Labels
-from labelgap.splits import (
-    IterativeStratification,
-    stratified_folds,
-    stratified_train_test_split,
-)
+from labelgap.model_selection import IterativeStratification, stratified_folds, train_test_split
 from reference import stratification as reference
 
 
@@ -155,8 +151,13 @@ def test_serves_scikit_learn_searches():
 def test_train_test_split_sizes_and_fractions(test_size, expected):
     positives = skewed_positives()
     rows = np.arange(400)
-    X_train, X_test, y_train, y_test, train, test = stratified_train_test_split(
-        positives, Labels.from_dense(positives), rows, test_size=test_size, random_state=0
+    X_train, X_test, y_train, y_test, train, test = train_test_split(
+        positives,
+        Labels.from_dense(positives),
+        rows,
+        test_size=test_size,
+        stratify=positives,
+        random_state=0,
     )
     assert abs(len(test) - expected) <= 3
     np.testing.assert_array_equal(np.sort(np.r_[train, test]), rows)
@@ -169,16 +170,16 @@ def test_train_test_split_sizes_and_fractions(test_size, expected):
 
 def test_train_size_is_the_complement():
     positives = skewed_positives()
-    options = {"random_state": 0}
-    by_test = stratified_train_test_split(positives, positives, test_size=0.25, **options)
-    by_train = stratified_train_test_split(positives, positives, train_size=0.75, **options)
+    options = {"stratify": positives, "random_state": 0}
+    by_test = train_test_split(positives, test_size=0.25, **options)
+    by_train = train_test_split(positives, train_size=0.75, **options)
     np.testing.assert_array_equal(by_test[0], by_train[0])
 
 
 def test_unique_labels_still_reach_the_small_part():
     # rounding each label's share by itself would leave the test part empty
     labels = sparse.eye_array(100, format="csr")
-    _, test, *_ = stratified_train_test_split(np.arange(100), labels, test_size=0.2, random_state=0)
+    _, test = train_test_split(np.arange(100), test_size=0.2, stratify=labels, random_state=0)
     assert abs(len(test) - 20) <= 2
 
 
@@ -200,11 +201,11 @@ def test_errors_name_argument_and_remedy():
     with pytest.raises(ValueError, match="n_refinements"):
         list(IterativeStratification(3, n_refinements=-1).split(X, positives))
     with pytest.raises(ValueError, match="test_size=20: give a fraction"):
-        stratified_train_test_split(X, positives, test_size=20)
+        train_test_split(X, stratify=positives, test_size=20)
     with pytest.raises(ValueError, match="do not make up all 20 rows"):
-        stratified_train_test_split(X, positives, test_size=0.5, train_size=0.2)
-    with pytest.raises(ValueError, match=r"arrays\[0\] has 3 rows"):
-        stratified_train_test_split(X, positives, X[:3])
+        train_test_split(X, stratify=positives, test_size=0.5, train_size=0.2)
+    with pytest.raises(ValueError, match=r"arrays\[1\] has 3 rows"):
+        train_test_split(X, X[:3])
     with pytest.raises(ValueError, match="sum to one"):
         stratified_folds(positives, [0.5, 0.2])
 
