@@ -165,6 +165,20 @@ def test_files_hold_what_the_protocol_gives(run, protocol, suffix):
     assert ran.json["n_hidden"] == library.n_hidden
 
 
+@pytest.mark.parametrize("protocol", ["improbable", "annotators"])
+def test_positives_lost_by_people_come_with_their_propensities(run, protocol):
+    full = _complete(Path("full.csv"))
+    ran = run("hide", full, "-l", "l*", "--item", "id", "--protocol", protocol, "-o", "h", "--json")
+    assert ran.code == 0, ran
+    complete = pandas.read_csv(full)[[f"l{j}" for j in range(5)]].to_numpy()
+    assert ran.json["zeros"] == {"labels": "unlabeled", "truth": "negative"}
+    kept = pandas.read_csv("h/propensity.csv")
+    assert len(kept) == complete.sum()
+    assert kept.propensity.between(0, 1).all()
+    recorded = _read_back("h", "labels").n_positives()
+    assert recorded + ran.json["n_hidden"] == complete.sum()
+
+
 def test_whole_labels_come_with_their_counts(run):
     full = _complete(Path("full.csv"))
     ran = run("hide", full, "-l", "l*", "--item", "id", "--protocol", "labels", "-o", "h", "--json")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shlex
+import warnings
 from enum import StrEnum
 from typing import Annotated, Any
 
@@ -12,14 +13,25 @@ import typer
 from rich.markup import escape
 
 import labelgap
-from labelgap.cli._options import Folder, Format, LabelledOptions, RandomState, Zeros
+from labelgap.cli._design_matrix import named_design
+from labelgap.cli._models import Scale, make_model
+from labelgap.cli._options import Empty, Folder, Format, LabelledOptions, RandomState, Zeros
 from labelgap.cli._read_data import InputRows, read_labelled
 from labelgap.cli._table_files import check_folder, files_in, write_table
 from labelgap.cli._terminal import BadInputError, Terminal, ToCopy
-from labelgap.labels import Labels, State
-from labelgap.protocols import LABEL_PROTOCOLS, HiddenLabels
+from labelgap.imputers import draw_folds
+from labelgap.labels import Labels, LabelWarning, State
+from labelgap.protocols import (
+    LABEL_PROTOCOLS,
+    PROBABILITY_PROTOCOLS,
+    HiddenByPeople,
+    HiddenEntries,
+    HiddenLabels,
+)
 
-Protocol = StrEnum("Protocol", {name: name for name in LABEL_PROTOCOLS})  # type: ignore[misc]
+Protocol = StrEnum(  # type: ignore[misc]
+    "Protocol", {name: name for name in (*LABEL_PROTOCOLS, *PROBABILITY_PROTOCOLS)}
+)
 DEFAULT_PROTOCOL = Protocol("entries")
 
 
@@ -36,7 +48,10 @@ def hide(
         Protocol,
         typer.Option(
             help="entries: at random; per-row, per-label: the same fraction of each; positives: ones "
-            "become zeros without a trace; reveal: --fraction is what stays; labels: whole labels."
+            "become zeros without a trace; reveal: --fraction is what stays; labels: whole labels. "
+            "As people lose positives: unopened-items, brief-items, label-rates, annotators, "
+            "late-labels; and by how probable logistic regressions find them: improbable, "
+            "off-boundary, power."
         ),
     ] = DEFAULT_PROTOCOL,
     fraction: Annotated[float, typer.Option(min=0, max=1, help="How much is hidden.")] = 0.4,
@@ -48,7 +63,7 @@ def hide(
     """Hide labels on purpose, to see how well they can be recovered.
 
     Writes three files into the folder: [bold]labels[/bold], what a learner may see;
-    [bold]truth[/bold], what was hidden (all zeros as well for --protocol positives, since the
+    [bold]truth[/bold], what was hidden (all zeros as well where positives become zeros, since the
     hidden ones must be found among them); and [bold]about.json[/bold], how it was done and what
     pairs that are not listed mean. Tables are long: one item-label pair per line, with the value
     1, 0, or empty for unknown. --protocol labels adds the co-occurrence counts.
@@ -64,11 +79,13 @@ def hide(
     if source.zeros is Zeros.UNLABELED and not labels.unlabeled:
         labels = labels.with_zeros("unlabeled")
     with terminal.progress(f"hiding labels of {rows.n_samples} rows"):
-        hidden = LABEL_PROTOCOLS[str(protocol)](labels, fraction, random_state=random_state)
+        hidden = _hide(rows, labels, str(protocol), fraction, random_state)
     shown, truth = hidden.labels.compact(), hidden.truth.compact()
     tables = {"labels": _long(shown, rows), "truth": _long(truth, rows)}
     if isinstance(hidden, HiddenLabels):
         tables["cooccurrence"] = _counts(hidden, rows)
+    if isinstance(hidden, HiddenByPeople):
+        tables["propensity"] = _propensities(hidden, rows)
     about = {
         "protocol": str(protocol),
         "fraction": fraction,
@@ -91,6 +108,30 @@ def hide(
     terminal.result({**about, "files": files}, *_shown(about, source, files))
 
 
+def _hide(
+    rows: InputRows, labels: Labels, protocol: str, fraction: float, random_state: int
+) -> HiddenEntries:
+    if protocol in LABEL_PROTOCOLS:
+        return LABEL_PROTOCOLS[protocol](labels, fraction, random_state=random_state)
+    X, _, _ = named_design(rows, Empty.MEAN)
+    return PROBABILITY_PROTOCOLS[protocol](
+        labels, fraction, probabilities=_probabilities(X, labels), random_state=random_state
+    )
+
+
+def _probabilities(X: Any, labels: Labels) -> np.ndarray:
+    """Of each entry, by logistic regressions of other rows."""
+    found = np.empty(labels.shape)
+    for held in draw_folds(labels.n_samples, np.random.default_rng(0)):
+        learned = np.setdiff1d(np.arange(labels.n_samples), held)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", LabelWarning)
+            model = make_model("binary-relevance", [], Scale.AUTO, X, 0)
+            model.fit(X[learned], labels[learned])
+        found[held] = model.predict_proba(X[held])
+    return found
+
+
 def _long(labels: Labels, rows: InputRows) -> dict[str, np.ndarray]:
     if (labels.entries.data == State.UNLABELED).any():
         labels = labels.with_implicit(State.UNLABELED)
@@ -99,6 +140,13 @@ def _long(labels: Labels, rows: InputRows) -> dict[str, np.ndarray]:
         raise BadInputError(f"--item {rows.item}: is a column of the tables to write; rename it")
     # empty cells need a type that has them
     return {rows.item: rows.items[at], "label": names.astype(str), "value": values}
+
+
+def _propensities(hidden: HiddenByPeople, rows: InputRows) -> dict[str, np.ndarray]:
+    names = rows.labels.names.astype(str)  # type: ignore[union-attr]
+    kept = hidden.propensity.tocoo()
+    at, columns = kept.coords
+    return {rows.item: rows.items[at], "label": names[columns], "propensity": kept.data}
 
 
 def _counts(hidden: HiddenLabels, rows: InputRows) -> dict[str, np.ndarray]:
