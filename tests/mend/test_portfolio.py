@@ -129,6 +129,27 @@ def test_probabilities_are_the_weighted_mean(fitted):
     np.testing.assert_allclose(fitted.predict_proba(X), mean, atol=1e-12)
 
 
+def test_members_speak_alone(fitted):
+    X, _, _ = with_gaps()
+    alone = fitted.member_proba(X)
+    assert set(alone) == {row.name for row in fitted.leaderboard_ if row.weight > 0}
+    common = sum(
+        weights * alone[member.name]
+        for member, weights in zip(
+            fitted._portfolio.members, fitted._portfolio.weights, strict=True
+        )
+    )
+    np.testing.assert_allclose(common, fitted.predict_proba(X), atol=1e-9)
+    with pytest.raises(ValueError, match="member_proba needs"):
+        Mend(preset="fast").fit(X, X > 0).member_proba(X)
+
+
+def test_a_second_fit_without_members_has_no_leaderboard(fitted):
+    X, _, Y = with_gaps()
+    model = pickle.loads(pickle.dumps(fitted)).set_params(preset="fast").fit(X, Y)
+    assert not hasattr(model, "leaderboard_")
+
+
 def test_predictions_do_not_need_the_training_rows(fitted):
     X, _, _ = with_gaps()
     copy = pickle.loads(pickle.dumps(fitted))

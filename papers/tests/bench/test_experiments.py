@@ -111,6 +111,10 @@ def test_a_comparison_without_a_paper_runs_and_resumes(tmp_path):
     for row in store.results("predictors"):
         for metric in experiment.metrics:
             assert value_of(row, metric.name) >= 0
+        if row.method == "Mend":
+            used = [one for one in row.details["members"].values() if one.get("weight")]
+            assert all(0 < one["average_precision"] <= 1 for one in used)
+    assert [row.run for row in store.results("predictors")] == [1] * 6
     again = run_experiments(["predictors"], EXPERIMENTS, store, "smoke", **chosen)
     assert (again.n_there, again.n_choices) == (6, 0)
     results = build_reproduction([experiment], store, ())

@@ -69,6 +69,13 @@ def test_rows_describe_themselves(tmp_path):
     assert choice.params in choice.candidates
 
 
+def test_first_runs_come_first(tmp_path):
+    run(write_toy(tmp_path / "e"), tmp_path / "rows")
+    runs = [row.run for row in RowStore(tmp_path / "rows").rows("toy", Kind.RESULT)]
+    assert runs == sorted(runs)
+    assert len(set(runs)) == 3
+
+
 def test_parallel_rows_are_the_serial_ones(tmp_path):
     folder = write_toy(tmp_path / "e")
     run(folder, tmp_path / "serial")

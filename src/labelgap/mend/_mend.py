@@ -212,6 +212,7 @@ default="estimate"
         if self.zeros == "unlabeled" and self.target_.kind == "multilabel" and not labels.unlabeled:
             labels = labels.with_zeros("unlabeled")
         self._portfolio: Portfolio | None = None
+        self.__dict__.pop("leaderboard_", None)
         if isinstance(self.estimator, str) and self.preset != "fast":
             _check_defaults(self)
             if labels.n_samples >= self._fewest_rows:
@@ -366,6 +367,32 @@ default="estimate"
             return probabilities
         residuals = self._residual_model()
         return residuals.update(probabilities, self._read_known(known, len(probabilities)))
+
+    def member_proba(self, X: Any) -> dict[str, np.ndarray]:
+        """Return what each member of the portfolio predicts alone.
+
+        Members without weight are not kept. For ``estimator="auto"``.
+
+        Parameters
+        ----------
+        X : array, frame or sparse matrix of shape (n_samples, n_features)
+
+        Returns
+        -------
+        dict from name to ndarray of shape (n_samples, n_labels)
+            Probabilities, by the names of ``leaderboard_``.
+        """
+        X = readable_by_workers(self._validate_predict(X))
+        if self._portfolio is None:
+            raise ValueError(
+                f"member_proba needs at least {self._fewest_rows} training rows, "
+                'estimator="auto" and preset="balanced" or "best"'
+            )
+        found = self._portfolio.member_probabilities(X)
+        return {
+            name: expit(relevance_log_odds(log_odds(recorded), self.label_frequency_))
+            for name, recorded in found.items()
+        }
 
     def which_label_next(self, X: Any, known: Any = None) -> np.ndarray:
         """Return for each row the label whose answer tells most, -1 where all are known.

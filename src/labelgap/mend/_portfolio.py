@@ -54,6 +54,10 @@ class Portfolio(NamedTuple):
             total += weights * member.predict(X)
         return total
 
+    def member_probabilities(self, X: Any) -> dict[str, np.ndarray]:
+        """Return the probabilities of each member by its name."""
+        return {member.name: member.predict(X) for member in self.members}
+
     def without_training_rows(self) -> Portfolio:
         """Return the same, without what only training needs; neighbors and kernels keep rows."""
         for member in self.members:

@@ -144,6 +144,8 @@ def run_experiments(
         experiments, store, budget, retry=retry, threads=threads, seconds=seconds, device=device
     )
     cells = list(_wanted((experiments[name] for name in names), budget, datasets, methods))
+    # the first runs of everything come first: an interrupted run has no set without rows
+    cells.sort(key=lambda one: one[1].run)
     steps = schedule.steps(cells)
     run = _Run(schedule, store, steps, progress)
     n_results = sum(step.job.kind is Kind.RESULT for step in steps)

@@ -58,7 +58,22 @@ class Gaps(UnknownPerRow):
             y_pred=model.predict(task.X_test),
             y_proba=np.clip(model.predict_proba(task.X_test), _TINY, 1 - _TINY),
         )
-        return Scores({name: float(value) for name, value in found.items()})
+        scores = {name: float(value) for name, value in found.items()}
+        return Scores(scores, details=_members(model, task))
+
+
+def _members(model: Any, task: Task) -> dict[str, Any]:
+    """What the members of a portfolio cost and reach alone; nothing for other models."""
+    if not hasattr(model, "leaderboard_"):
+        return {}
+    found: dict[str, Any] = {}
+    for row in model.leaderboard_:
+        facts = {"log_loss": row.log_loss, "seconds": row.seconds, "weight": row.weight}
+        found[row.name] = {"skipped": row.skipped} if row.skipped else facts
+    for name, probabilities in model.member_proba(task.X_test).items():
+        score = metrics.evaluate(task.Y_test, probabilities, ("average_precision",))
+        found[name].update({key: float(value) for key, value in score.items()})
+    return {"members": found}
 
 
 def _with_gaps(Y: Labels, kind: str, fraction: float, run: int) -> Labels:
