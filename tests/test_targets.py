@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import warnings
+
 import numpy as np
 import pandas as pd
 import pytest
 from scipy import sparse
+from sklearn.naive_bayes import GaussianNB
 
-from labelgap import Labels
+from labelgap import BinaryRelevance, Labels
 from labelgap.targets import read_target
 
 
@@ -101,3 +104,14 @@ def test_shapes_of_scores_and_probabilities():
 def test_errors(y, n_samples, message):
     with pytest.raises(ValueError, match=message):
         read_target(y, n_samples=n_samples)
+
+
+def test_a_base_classifier_that_answers_nan_is_not_passed_on():
+    X, Y = np.ones((12, 2)), np.tile([[1.0, 0], [0, 1]], (6, 1))
+    model = BinaryRelevance(GaussianNB())
+    with np.errstate(all="ignore"), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        model.fit(X, Y)
+        for ask in (model.predict_proba, model.predict, model.decision_function):
+            with pytest.raises(ValueError, match=r"of label 0 in row 0 of X is NaN.*scale X"):
+                ask(X)

@@ -6,11 +6,13 @@ import warnings
 from typing import Any, ClassVar
 
 import numpy as np
+from scipy import sparse
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils import get_tags
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from labelgap import metrics
+from labelgap.kernels.input_arrays import canonical_rows, check_numbers
 from labelgap.labels import Labels, LabelWarning, ZerosName, as_labels
 from labelgap.targets import Target, read_target
 
@@ -144,14 +146,18 @@ class LabelGapClassifier(ClassifierMixin, BaseEstimator):
     def _validate_features(self, X: Any, *, reset: bool) -> Any:
         """What the tags say is accepted, which is what scikit-learn's tools go by."""
         accepted = get_tags(self).input_tags
-        return validate_data(
+        if sparse.issparse(X) and accepted.sparse:
+            X = canonical_rows(X)
+        X = validate_data(
             self,
             X,
             reset=reset,
             accept_sparse=self._sparse_format if accepted.sparse else False,
             dtype=[np.float64, np.float32],
-            ensure_all_finite="allow-nan" if accepted.allow_nan else True,
+            ensure_all_finite=False,
         )
+        check_numbers(X, allow_nan=accepted.allow_nan)
+        return X
 
     def _fit(self, X: Any, labels: Labels) -> None:
         raise NotImplementedError(f"{type(self).__name__} must implement _fit")

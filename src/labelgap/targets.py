@@ -15,6 +15,7 @@ from scipy import sparse
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import column_or_1d
 
+from labelgap.kernels.input_arrays import first_nan
 from labelgap.labels import Labels, ZerosName, as_labels
 
 
@@ -53,10 +54,12 @@ class Target:
 
     def scores(self, scores: np.ndarray) -> np.ndarray:
         """Return scores (n_samples, n_labels) in the shape scikit-learn expects of the target."""
+        self._refuse_nan(scores, "score")
         return scores[:, 0] if self.kind == "binary" else scores
 
     def probabilities(self, probabilities: np.ndarray) -> np.ndarray:
         """Return probabilities of each label; of each class, with sum one, for a single label."""
+        self._refuse_nan(probabilities, "probability")
         if self.kind == "multilabel":
             return probabilities
         if self.kind == "binary":
@@ -71,11 +74,23 @@ class Target:
         ``probabilities`` are those of the labels, before :meth:`probabilities`; or any scores,
         with the threshold that belongs to them.
         """
+        self._refuse_nan(probabilities, "probability")
         if self.kind == "multilabel":
             return (probabilities > threshold).astype(np.int64)
         if self.kind == "binary":
             return self.classes[(probabilities[:, 0] > threshold).astype(np.intp)]
         return self.classes[probabilities.argmax(axis=1)]
+
+    def _refuse_nan(self, values: np.ndarray, what: str) -> None:
+        place = first_nan(values)
+        if place is None:
+            return
+        row, label = place
+        raise ValueError(
+            f"the {what} of label {label} in row {row} of X is NaN: the estimator, or the one that "
+            "it wraps, divided zero by zero; scale X, drop columns that do not vary, or choose "
+            "another estimator"
+        )
 
 
 def read_target(

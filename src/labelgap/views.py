@@ -21,6 +21,8 @@ from scipy import sparse
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import _check_feature_names_in, check_is_fitted, validate_data
 
+from labelgap.kernels.input_arrays import canonical_rows
+
 __all__ = ["ViewSelector", "Views", "from_blocks", "present", "to_blocks"]
 
 
@@ -376,7 +378,7 @@ def _numbered(blocks: Sequence[Any]) -> Iterator[tuple[str, Any]]:
 
 def _as_matrix(name: str, block: Any) -> Any:
     if sparse.issparse(block):
-        matrix = sparse.csr_array(block)
+        matrix = canonical_rows(block, f"view {name!r}")
     elif hasattr(block, "iloc"):
         matrix = block.to_numpy(dtype=_float_type(block), na_value=np.nan)
     else:

@@ -73,7 +73,19 @@ def accepts_sparse(case: Any) -> bool:
     return get_tags(case.estimator).input_tags.sparse
 
 
-def read_only_csr(X: np.ndarray, *, sort: bool = True, index: Any = np.int32) -> sparse.csr_array:
+def stored_awkwardly(X: np.ndarray, index: Any = np.int64) -> sparse.csr_array:
+    """The same matrix with entries in two halves, explicit zeros, out of order, in wide indices."""
+    rows, columns = np.indices(X.shape).reshape(2, -1)
+    rows, columns = np.concatenate([rows, rows[::-1]]), np.concatenate([columns, columns[::-1]])
+    halves = np.tile(X.ravel() / 2, 2)
+    halves[X.size :] = halves[X.size :][::-1]
+    order = np.argsort(rows, kind="stable")
+    starts = np.arange(len(X) + 1) * (2 * X.shape[1])
+    parts = (halves[order], columns[order].astype(index), starts.astype(index))
+    return sparse.csr_array(parts, shape=X.shape)
+
+
+def read_only_csr(X: np.ndarray, *, sort: bool, index: Any) -> sparse.csr_array:
     """A sparse copy of X in arrays that refuse to be changed, each row backwards unless sorted."""
     rows, columns = np.nonzero(X)
     order = np.lexsort((columns if sort else -columns, rows))

@@ -173,8 +173,22 @@ class ProbabilitiesOutOfRange(Sound):
         return 0.5 + self._decision_function(X)
 
 
-class SortsItsInputInPlace(Sound):
+class LetsStoredFormsIn(Sound):
+    """Has no door, and walks through stored entries, the last of which wins."""
+
+    def _validate_features(self, X: Any, *, reset: bool) -> Any:
+        if not sparse.issparse(X):
+            return super()._validate_features(X, reset=reset)
+        if reset:
+            self.n_features_in_ = X.shape[1]
+        found = np.zeros(X.shape)
+        rows = np.repeat(np.arange(X.shape[0]), np.diff(sparse.csr_array(X).indptr))
+        found[rows, X.indices] = X.data
+        return found
+
+
+class ClipsItsInputInPlace(Sound):
     def _fit(self, X: Any, labels: Any) -> None:
         if sparse.issparse(X):
-            X.sort_indices()
+            np.clip(X.data, -10, 10, out=X.data)
         super()._fit(X, labels)

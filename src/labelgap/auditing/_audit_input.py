@@ -15,6 +15,7 @@ from sklearn.utils.validation import check_array
 
 from labelgap.auditing._review_decisions import ReviewDecisions, entries_of, names_of
 from labelgap.data import Dataset
+from labelgap.kernels.input_arrays import canonical_rows, check_numbers
 from labelgap.labels import Labels, State, as_labels
 
 Zeros = Literal["auto", "negative", "unlabeled"]
@@ -80,7 +81,16 @@ def feature_rows(
     array([[-0.71,  0.  ],
            [ 0.71,  0.  ]])
     """
-    X = check_array(X, accept_sparse="csr", dtype=np.float64, ensure_min_features=0)
+    X = canonical_rows(X) if sparse.issparse(X) else X
+    X = check_array(
+        X,
+        accept_sparse="csr",
+        dtype=np.float64,
+        ensure_min_features=0,
+        ensure_all_finite=False,
+        input_name="X",
+    )
+    check_numbers(X)
     absent = None
     if sparse.issparse(X):
         X = sparse.csr_array(normalize(X) if scale else X)

@@ -10,6 +10,7 @@ import numpy as np
 from scipy import sparse
 
 from labelgap.cooccurrence._cooccurrence import Cooccurrence, unique_names, warn_unusual
+from labelgap.kernels.input_arrays import canonical_rows
 from labelgap.labels.states import is_missing, object_array, shown
 
 
@@ -182,7 +183,7 @@ def _read(M: Any) -> tuple[sparse.csr_array, np.ndarray | None, np.ndarray | Non
     if hasattr(M, "collect"):
         raise TypeError("cooccurrence is a lazy frame: collect() it first")
     if sparse.issparse(M):
-        return sparse.csr_array(M), None, None
+        return canonical_rows(M, "cooccurrence"), None, None
     if hasattr(M, "columns") or hasattr(M, "column_names"):
         return _read_frame(M)
     values = np.ma.getdata(M) if np.ma.isMaskedArray(M) else np.asarray(M)

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
+from labelgap.kernels.input_arrays import canonical_rows
 from labelgap.labels import LabelWarning
 from labelgap.labels.state_matrix import rows_of
 from labelgap.labels.states import check_names, object_array, shown
@@ -192,10 +193,9 @@ def check_matrix(counts: Any) -> sparse.csr_array:
             "counts: expected a sparse matrix (seen x all labels); dense arrays and frames go "
             "through as_cooccurrence"
         )
-    matrix = sparse.csr_array(counts, copy=True)
-    if matrix.data.dtype.kind not in "biuf":
-        raise ValueError(f"counts has the type {matrix.data.dtype}: give whole numbers")
-    matrix.sum_duplicates()
+    if counts.dtype.kind not in "biuf":
+        raise ValueError(f"counts has the type {counts.dtype}: give whole numbers")
+    matrix = canonical_rows(counts, "counts").copy()
     n_seen, n_labels = matrix.shape
     if n_seen > n_labels:
         raise ValueError(

@@ -24,6 +24,7 @@ from scipy import sparse
 
 from labelgap.files import replacing
 from labelgap.fitting._row_blocks import RowPair, RowSource, Zeros, block_labels
+from labelgap.kernels.input_arrays import canonical_rows, check_numbers
 from labelgap.labels import Labels, State
 
 MANIFEST = "manifest.json"
@@ -286,10 +287,12 @@ def _uniform(parts: Iterable[tuple[Any, Any]], zeros: Zeros) -> Iterator[RowPair
 
 
 def _features(X: Any) -> Any:
-    X = sparse.csr_array(X) if sparse.issparse(X) else np.asarray(X)
+    X = canonical_rows(X) if sparse.issparse(X) else np.asarray(X)
     if X.ndim != 2:
         raise ValueError(f"features with {X.ndim} dimensions: give rows x features")
-    return X if X.dtype in (np.float32, np.float64) else X.astype(np.float64)
+    X = X if X.dtype in (np.float32, np.float64) else X.astype(np.float64)
+    check_numbers(X)
+    return X
 
 
 def _joined(parts: list[RowPair]) -> RowPair:

@@ -22,6 +22,7 @@ from typing import Any
 
 import numba
 import numpy as np
+from scipy import sparse
 
 from labelgap.extras import require
 from labelgap.fitting._row_blocks import (
@@ -35,6 +36,7 @@ from labelgap.fitting._row_blocks import (
     block_labels,
     one_per_block,
 )
+from labelgap.kernels.input_arrays import canonical_rows
 from labelgap.labels import Labels, as_labels
 
 # one block at a time on all threads of the worker: not every threading layer of the kernels lets
@@ -286,4 +288,4 @@ def _pair(X: Any, y: Any, zeros: Zeros) -> RowPair:
     labels = y.labels if isinstance(y, _Held) else block_labels(y, zeros)
     if labels.n_samples != X.shape[0]:
         raise ValueError(f"a chunk of X has {X.shape[0]} rows, that of y {labels.n_samples}")
-    return X, labels
+    return canonical_rows(X) if sparse.issparse(X) else X, labels

@@ -12,6 +12,7 @@ from typing import Any, Literal, Protocol
 import numpy as np
 from scipy import sparse
 
+from labelgap.kernels.input_arrays import canonical_rows
 from labelgap.labels import Labels, LabelWarning, as_labels
 
 Step = Callable[[Any, Any, Any], tuple[Any, Any]]
@@ -271,7 +272,7 @@ class ArrayRows:
     def __init__(
         self, X: Any, y: Any, *, block_rows: int | None = None, zeros: Zeros = "negative"
     ) -> None:
-        self._X = sparse.csr_array(X) if sparse.issparse(X) else np.asarray(X)
+        self._X = canonical_rows(X) if sparse.issparse(X) else np.asarray(X)
         self.n_samples, self.n_features = self._X.shape
         labels = as_labels(y, n_samples=self.n_samples, zeros=zeros)
         self.names, self.n_labels = labels.names, labels.n_labels

@@ -9,6 +9,7 @@ import narwhals.stable.v2 as nw
 import numpy as np
 from scipy import sparse
 
+from labelgap.kernels.input_arrays import canonical_rows
 from labelgap.labels import state_matrix
 from labelgap.labels.states import (
     Parts,
@@ -31,7 +32,7 @@ from labelgap.labels.states import (
 
 def parse_signed(array: Any) -> Parts:
     if sparse.issparse(array):
-        entries = _summed(array, "y")
+        entries = canonical_rows(array, "y")
         shape, values = entries.shape, entries.data
         rows, columns = state_matrix.rows_of(entries), entries.indices
     else:
@@ -98,19 +99,8 @@ def _from_masked_keys(one_keys, seen_keys, shape, zero: State) -> Parts:
     return state_matrix.from_keys(keys[order], codes[order], shape), zero
 
 
-def _summed(matrix: Any, argument: str) -> sparse.csr_array:
-    """CSR in canonical form; duplicates add up, as everywhere in scipy."""
-    if matrix.ndim != 2:
-        raise ValueError(f"{argument} has shape {matrix.shape}: labels are a matrix")
-    entries = sparse.csr_array(matrix)
-    if not entries.has_canonical_format:
-        entries = entries.copy()
-        entries.sum_duplicates()
-    return entries
-
-
 def _binary_entries(matrix: Any, argument: str) -> sparse.csr_array:
-    entries = _summed(matrix, argument)
+    entries = canonical_rows(matrix, argument)
     bad = np.flatnonzero(~((entries.data == 1) | (entries.data == 0)))
     if bad.size:
         i, j = state_matrix.rows_of(entries)[bad[0]], entries.indices[bad[0]]

@@ -13,6 +13,7 @@ import numpy as np
 from scipy import sparse
 from sklearn.exceptions import UndefinedMetricWarning
 
+from labelgap.kernels.input_arrays import canonical_rows
 from labelgap.kernels.ranking import first_nonfinite
 from labelgap.labels import Labels, LabelWarning, State, as_labels
 
@@ -91,11 +92,9 @@ def check_predictions(y_pred: Any, labels: Labels, name: str = "y_pred") -> spar
             raise ValueError(f"{name} has unknown entries: a prediction must be 0 or 1 everywhere")
         y_pred = y_pred.positives()
     if sparse.issparse(y_pred):
-        positives = sparse.csr_array(y_pred, copy=True)
+        positives = canonical_rows(y_pred, name)
         if positives.shape != labels.shape:
             raise ValueError(f"{name} has shape {positives.shape}, y_true has {labels.shape}")
-        positives.sum_duplicates()
-        positives.eliminate_zeros()
         if positives.nnz and not np.all(positives.data == 1):
             raise ValueError(f"{name} stores values other than 0 and 1: threshold the scores first")
         return positives

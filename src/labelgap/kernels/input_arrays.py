@@ -1,0 +1,160 @@
+"""What every computation relies on in an array that somebody gave: the one door for numbers.
+
+A sparse matrix may store an entry twice, out of order, as an explicit zero or in indices of 64
+bits, and scipy takes all of these for the same matrix. Kernels that walk through the stored
+entries do not, so they are given one form.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+__all__ = ["LARGEST", "canonical_rows", "check_numbers", "first_nan"]
+
+# its square, summed over all rows of any table and multiplied by another such sum, is still finite
+LARGEST = 1e30
+
+
+def canonical_rows(matrix: Any, name: str = "X") -> sparse.csr_array:
+    """Return compressed rows with each entry stored once, in order, and no zero stored.
+
+    Entries that are stored twice are added up, in a type in which the sum cannot overflow. The
+    arrays are those of the matrix where nothing has to change, and copies otherwise.
+
+    Parameters
+    ----------
+    matrix : sparse matrix
+    name : str, default="X"
+        What the matrix is called, for messages.
+
+    Returns
+    -------
+    csr_array
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from scipy import sparse
+    >>> from labelgap.kernels.input_arrays import canonical_rows
+    >>> twice = sparse.coo_array((np.int8([100, 100]), ([0, 0], [1, 1])), shape=(1, 2))
+    >>> canonical_rows(twice).toarray()
+    array([[  0, 200]])
+    """
+    if matrix.ndim != 2:
+        raise ValueError(f"{name} has shape {matrix.shape}: give a matrix, rows x columns")
+    is_csr = matrix.format == "csr"
+    rows = _checked(sparse.csr_array(matrix), name) if is_csr else None
+    if rows is None or not rows.has_canonical_format:
+        wide = matrix if rows is None else rows
+        rows = sparse.csr_array(wide.astype(_summable(matrix.dtype), copy=True))
+        rows = _checked(rows, name)
+        rows.sum_duplicates()
+    if np.count_nonzero(rows.data) < rows.nnz:
+        rows = rows.copy()
+        rows.eliminate_zeros()
+    return _narrow(rows)
+
+
+def check_numbers(X: Any, name: str = "X", *, allow_nan: bool = False) -> None:
+    """Raise a ValueError for the first number that is missing, infinite or too large to square.
+
+    Parameters
+    ----------
+    X : float array or sparse matrix of shape (n_samples, n_features)
+    name : str, default="X"
+        What the matrix is called, for messages.
+    allow_nan : bool, default=False
+        Whether NaN stands for a missing measurement.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from labelgap.kernels.input_arrays import check_numbers
+    >>> check_numbers(np.array([[0.0, 1e300]]))
+    Traceback (most recent call last):
+      ...
+    ValueError: X[0, 1] = 1e+300 is beyond 1e+30, too large to compute with: scale the column
+    """
+    values = X.data if sparse.issparse(X) else X
+    if not values.size:
+        return
+    largest, smallest = (np.fmax, np.fmin) if allow_nan else (np.maximum, np.minimum)
+    ends = largest.reduce(values, axis=None), smallest.reduce(values, axis=None)
+    if all(-LARGEST <= end <= LARGEST or (allow_nan and np.isnan(end)) for end in ends):
+        return
+    bad = ~(np.abs(values) <= LARGEST)
+    if allow_nan:
+        bad &= ~np.isnan(values)
+    row, column = _place(X, bad)
+    value = X[row, column]
+    if not np.isfinite(value):
+        raise ValueError(
+            f"Input {name} contains {'NaN' if np.isnan(value) else 'infinity'}, first in "
+            f"{name}[{row}, {column}]: drop the row, or fill in the value, for example with "
+            "sklearn.impute.SimpleImputer"
+        )
+    raise ValueError(
+        f"{name}[{row}, {column}] = {value:.3g} is beyond {LARGEST:.0e}, too large to compute "
+        "with: scale the column"
+    )
+
+
+def first_nan(values: np.ndarray) -> tuple[int, ...] | None:
+    """Return the place of the first NaN, or None.
+
+    Parameters
+    ----------
+    values : float array
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from labelgap.kernels.input_arrays import first_nan
+    >>> first_nan(np.array([[0.0, np.nan]]))
+    (0, 1)
+    """
+    # one pass without a copy: the largest is NaN when one is
+    if not values.size or not np.isnan(np.max(values)):
+        return None
+    return tuple(int(i) for i in np.argwhere(np.isnan(values))[0])
+
+
+def _checked(rows: sparse.csr_array, name: str) -> sparse.csr_array:
+    """The same matrix, or a ValueError for indices outside of it, which compiled code would follow."""
+    try:
+        rows.check_format(full_check=True)
+    except ValueError as error:
+        raise ValueError(
+            f"{name} is a damaged sparse matrix ({error}): build it again from its coordinates"
+        ) from error
+    return rows
+
+
+def _narrow(rows: sparse.csr_array) -> sparse.csr_array:
+    """The same with indices of 32 bits where they suffice, as most compiled code expects."""
+    parts = (rows.indices, rows.indptr)
+    if all(part.dtype == np.int32 for part in parts):
+        return rows
+    if max(rows.nnz, *rows.shape) > np.iinfo(np.int32).max:
+        return rows
+    indices, indptr = (part.astype(np.int32) for part in parts)
+    narrow = sparse.csr_array((rows.data, indices, indptr), shape=rows.shape)
+    narrow.has_canonical_format = True
+    return narrow
+
+
+def _summable(dtype: np.dtype) -> Any:
+    if dtype.kind in "iu":
+        return np.int64
+    return np.float64 if dtype.kind == "f" and dtype.itemsize < 4 else dtype
+
+
+def _place(X: Any, bad: np.ndarray) -> tuple[int, int]:
+    first = int(np.argmax(bad))
+    if sparse.issparse(X):
+        row = int(np.searchsorted(X.indptr, first, side="right")) - 1
+        return row, int(X.indices[first])
+    return divmod(first, X.shape[1])
