@@ -69,12 +69,15 @@ def comparisons(truth: np.ndarray, scores: np.ndarray) -> dict[str, tuple[tuple,
             ("coverage", convention("scikit-learn", "coverage")),
             lambda: sk.coverage_error(truth, scores),
         ),
-        "average_precision": (
-            ("average_precision", convention("scikit-learn", "average_precision")),
+        "label_ranking_average_precision": (
+            (
+                "label_ranking_average_precision",
+                convention("scikit-learn", "label_ranking_average_precision"),
+            ),
             lambda: sk.label_ranking_average_precision_score(truth, scores),
         ),
-        "average_precision_label": (
-            ("average_precision_label", {}),
+        "average_precision": (
+            ("average_precision", {}),
             lambda: sk.average_precision_score(truth_columns, scores_columns),
         ),
         "ndcg_at_1": (

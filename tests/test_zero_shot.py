@@ -303,7 +303,7 @@ def test_searches_hand_the_counts_on(estimator, made):
     search = GridSearchCV(
         clone(estimator), {"estimator__C": [0.1, 1.0]}, cv=KFold(2), error_score="raise"
     )
-    for scoring in (None, metrics.get_scorer("auc", average="micro")):
+    for scoring in (None, metrics.get_scorer("auc_micro")):
         search.set_params(scoring=scoring).fit(made.X, labels, cooccurrence=counts)
         assert np.isfinite(search.cv_results_["mean_test_score"]).all()
         assert search.predict(made.X).shape == (80, 10)
@@ -318,13 +318,15 @@ def test_seen_labels_alone_can_be_scored(made):
     labels, seen = made.hidden.labels, made.hidden.seen
     counts = as_cooccurrence(made.cooccurrence, seen=seen)
     model = clone(ESTIMATORS[0]).fit(made.X, labels[:, seen], cooccurrence=counts)
-    expected = metrics.average_precision(labels[:, seen], model.decision_function(made.X, "seen"))
+    expected = metrics.label_ranking_average_precision(
+        labels[:, seen], model.decision_function(made.X, "seen")
+    )
     assert model.score(made.X, labels[:, seen]) == expected
     search = GridSearchCV(clone(ESTIMATORS[0]), {}, cv=KFold(2), error_score="raise")
     search.fit(made.X, labels[:, seen], cooccurrence=counts)
     assert np.isfinite(search.best_score_)
     everything = made.full[:, model.classes_]
-    assert model.score(made.X, everything) == metrics.average_precision(
+    assert model.score(made.X, everything) == metrics.label_ranking_average_precision(
         everything, model.decision_function(made.X)
     )
 

@@ -98,7 +98,7 @@ class LabelGapClassifier(ClassifierMixin, BaseEstimator):
         return self.target_.decide(probabilities)
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """Return the average precision of the observed entries; accuracy for a vector target.
+        """Return the label ranking average precision of observed entries; accuracy of a vector.
 
         ``sample_weight`` is accepted for vector targets only.
         """
@@ -106,8 +106,8 @@ class LabelGapClassifier(ClassifierMixin, BaseEstimator):
         if self.target_.kind != "multilabel":
             return super().score(X, y, sample_weight)
         if sample_weight is not None:
-            raise ValueError("sample_weight is not defined for the average precision of labels")
-        return metrics.average_precision(y, self.decision_function(X))
+            raise ValueError("sample_weight is not defined for label matrices")
+        return metrics.label_ranking_average_precision(y, self.decision_function(X))
 
     def _validate_fit(self, X: Any, Y: Any, *, classes: Any = None) -> tuple[Any, Labels]:
         X = self._validate_features(X, reset=True)

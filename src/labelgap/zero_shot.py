@@ -117,7 +117,7 @@ class ZeroShotClassifier(LabelGapClassifier):
         return self.target_.decide(probabilities[:, columns])
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """Return the average precision per row over the observed entries; accuracy for a vector target.
+        """Return the label ranking average precision of observed entries; accuracy of a vector.
 
         ``y`` has a column for each of ``classes_``, or one for each seen label.
         """
@@ -126,7 +126,7 @@ class ZeroShotClassifier(LabelGapClassifier):
             labels = self.target_.read(y)
             if labels.n_labels == self.seen_.sum():
                 scores = self.decision_function(X, labels="seen")
-                return metrics.average_precision(labels, scores)
+                return metrics.label_ranking_average_precision(labels, scores)
         return super().score(X, y, sample_weight)
 
     def _fit(self, X: Any, labels: Labels, cooccurrence: Cooccurrence) -> None:  # type: ignore[override]

@@ -34,7 +34,7 @@ def test_a_fifth_of_the_labels_after_tuning(bibtex):
     search = GridSearchCV(
         Pipeline([("rows", "passthrough"), ("model", BinaryRelevance(logistic))]),
         {"rows": ["passthrough", Normalizer()], "model__estimator__C": [1.0, 10.0, 30.0]},
-        scoring=get_scorer("auc", average="micro"),
+        scoring=get_scorer("auc_micro"),
         cv=KFold(2, shuffle=True, random_state=0),
         error_score="raise",
     ).fit(bibtex.X[bibtex.train], observed)

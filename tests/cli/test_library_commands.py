@@ -55,7 +55,7 @@ def test_compare_ranks_models(run, table):
     assert ran.code == 0, ran
     first, last = ran.json["models"]
     assert first["model"] == "binary-relevance"
-    assert first["low"] <= first["average_precision"] <= first["high"]
+    assert first["low"] <= first["label_ranking_average_precision"] <= first["high"]
     assert last["behind_low"] > 0
     shown = run("compare", table, *WIDE, "-m", "binary-relevance", "-m", "neighbors", "-o", "c.csv")
     assert "Models for items.csv" in shown.out

@@ -59,7 +59,7 @@ def check_search_with_gaps(case: Case) -> None:
     """A search over folds works for Labels with ``cv=3`` and for NaN with a splitter."""
     p = problem()
     labels = Labels.from_dense(p.Y)
-    scoring = metrics.get_scorer("auc", average="micro")
+    scoring = metrics.get_scorer("auc_micro")
     for y, cv in ((labels, 3), (labels, KFold(3)), (p.Y, KFold(3))):
         search = GridSearchCV(
             fresh(case), dict(case.grid), cv=cv, scoring=scoring, error_score="raise"
@@ -81,7 +81,9 @@ def check_cross_validation_in_a_pipeline(case: Case) -> None:
     by_hand = []
     for train, test in KFold(3).split(p.X):
         fitted = clone(pipeline).fit(X[train], labels[train])
-        by_hand.append(metrics.average_precision(p.Y[test], fitted.decision_function(X[test])))
+        by_hand.append(
+            metrics.label_ranking_average_precision(p.Y[test], fitted.decision_function(X[test]))
+        )
     np.testing.assert_allclose(result["test_score"], by_hand)
     X_train, X_test, Y_train, Y_test = train_test_split(X, labels, random_state=0)
     assert clone(pipeline).fit(X_train, Y_train).predict(X_test).shape == Y_test.shape

@@ -101,7 +101,7 @@ def check_score_counts_observed_entries(case: Case) -> None:
     """``score`` is the average precision over the observed entries."""
     p = problem()
     estimator = fresh(case, p.X, p.Y).fit(p.X, p.Y)
-    expected = metrics.average_precision(p.Y, estimator.decision_function(p.X))
+    expected = metrics.label_ranking_average_precision(p.Y, estimator.decision_function(p.X))
     assert estimator.score(p.X, p.Y) == expected
     assert estimator.score(p.X, Labels.from_dense(p.Y)) == expected
 

@@ -59,10 +59,12 @@ def test_average_precision_equals_enumeration(problem, ties):
             return reference.threshold_average_precision(entries)
         return reference.mean_over_orders(entries, ties, reference.average_precision)
 
-    for average, mode in (("instance", "by_row"), ("label", "by_label")):
+    for function, mode in (
+        (metrics.label_ranking_average_precision, "by_row"),
+        (metrics.average_precision, "by_label"),
+    ):
         expected = [value(e) for e in reference.segments(truth, scores, mode)]
-        actual = metrics.average_precision(truth, scores, average=average, ties=ties, reduce=False)
-        same(actual, expected)
+        same(function(truth, scores, ties=ties, reduce=False), expected)
     pooled = value(reference.segments(truth, scores, "pooled")[0])
     same(metrics.average_precision(truth, scores, average="micro", ties=ties), pooled)
 
@@ -150,9 +152,12 @@ def test_error_and_correct_bound_every_order_of_the_ties(problem):
         (metrics.one_error, reference.one_error),
         (metrics.ranking_loss, reference.ranking_loss),
         (metrics.coverage, lambda ranked: reference.depth(ranked) - 1),
-        (metrics.average_precision, lambda ranked: -reference.average_precision(ranked)),
+        (
+            metrics.label_ranking_average_precision,
+            lambda ranked: -reference.average_precision(ranked),
+        ),
     ):
-        sign = -1 if function is metrics.average_precision else 1
+        sign = -1 if function is metrics.label_ranking_average_precision else 1
         worst = sign * function(truth, scores, ties="error", reduce=False)
         best = sign * function(truth, scores, ties="correct", reduce=False)
         for i, row in enumerate(rows):

@@ -68,7 +68,7 @@ def test_default_is_what_can_be_computed(problem):
     ("error", "message", "names"),
     [
         (ValueError, "unknown metric 'accuracy'.*one_error", ["accuracy"]),
-        (ValueError, "f1 needs labels: give y_pred", ["f1"]),
+        (ValueError, "f1_macro needs labels: give y_pred", ["f1_macro"]),
         (ValueError, "brier needs probabilities: give y_proba", ["brier"]),
         (TypeError, r"'depth'.*parameters are k", {"P": ("precision_at_k", {"depth": 3})}),
         (TypeError, "propensities", ["propensity_scored_precision_at_k"]),

@@ -26,6 +26,7 @@ def matrix(request, golden):
     values = description["matrices"][name]["values"]
 
     def value(key):
+        key = key.replace("label_ranking_average_precision", "average_precision")
         return values[key] if key in values else arrays[f"{name}_{key}"]
 
     truth, scores, predicted = (arrays[f"{name}_{p}"] for p in ("labels", "scores", "pred"))
@@ -39,7 +40,7 @@ def same(actual, expected):
 @pytest.mark.parametrize("implementation", ["zhang", "a11", "nail"])
 def test_zhang_and_its_copies(matrix, implementation):
     _, truth, scores, predicted, value = matrix
-    for metric in ("one_error", "ranking_loss", "average_precision"):
+    for metric in ("one_error", "ranking_loss", "label_ranking_average_precision"):
         actual = metrics.METRICS[metric](truth, scores, **convention("zhang", metric))
         same(actual, value(f"{implementation}_{metric}"))
     coverage = metrics.coverage(truth, scores, **convention("zhang", "coverage"))
@@ -62,7 +63,7 @@ def test_zhang_fed_with_zeros_for_minus_one(matrix):
         value("zhang01_coverage"),
     )
     if np.all(truth.any(axis=1)):
-        for metric in ("average_precision", "ranking_loss"):
+        for metric in ("label_ranking_average_precision", "ranking_loss"):
             actual = metrics.METRICS[metric](truth, scores, **convention("zhang", metric))
             same(actual, value(f"zhang01_{metric}"))
 
@@ -82,7 +83,7 @@ def test_top_t_curve(matrix):
 
 def test_auroc_with_ties_broken_by_position(matrix):
     _, truth, scores, _, value = matrix
-    options = convention("imvwl", "auc")
+    options = convention("imvwl", "auc_macro")
     for average, key in (("instance", "instance"), ("macro", "label")):
         same(metrics.auc(truth, scores, average=average, **options), value(f"nail_auroc_per_{key}"))
         vector = metrics.auc(truth, scores, average=average, reduce=False, **options)
@@ -107,7 +108,7 @@ def test_mlc_toolbox_auc_and_decisions(matrix):
 
 def test_macro_f1(matrix):
     _, truth, _, predicted, value = matrix
-    options = convention("dicnet", "f1")
+    options = convention("dicnet", "f1_macro")
     actual = metrics.f1(truth, predicted, average="macro", **options)
     same(actual, value("dic_macro_f1"))
     same(actual, value("kk_macro_f1"))
@@ -121,7 +122,7 @@ def test_mlc_toolbox_ranking(matrix):
     same(coverage, value("kk_coverage_normalised"))
     wrongly_removed = np.flatnonzero(truth.sum(axis=0) == truth.shape[1])
     truth, scores = (np.delete(part, wrongly_removed, axis=0) for part in (truth, scores))
-    for metric in ("one_error", "average_precision"):
+    for metric in ("one_error", "label_ranking_average_precision"):
         actual = metrics.METRICS[metric](truth, scores, **convention("mlc_toolbox", metric))
         same(actual, value(f"kk_{metric}"))
     if value("kk_ranking_score") != "error":
@@ -141,7 +142,7 @@ def test_mlc_toolbox_at_k(matrix, k):
 
 def test_dicnet(matrix):
     _, truth, scores, predicted, value = matrix
-    for metric in ("one_error", "ranking_loss", "coverage", "average_precision"):
+    for metric in ("one_error", "ranking_loss", "coverage", "label_ranking_average_precision"):
         actual = metrics.METRICS[metric](truth, scores, **convention("dicnet", metric))
         same(actual, value(f"dic_{metric}"))
     same(metrics.hamming_loss(truth, predicted), value("dic_hamming_loss"))

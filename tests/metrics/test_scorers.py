@@ -98,7 +98,7 @@ def test_cross_validate_and_search(problem, wrap):
 
 def test_multi_scorer_predicts_once(problem):
     X, truth = problem
-    names = ["ranking_loss", "auc_micro", "average_precision", "f1_micro", "log_loss"]
+    names = ["ranking_loss", "auc_micro", "label_ranking_average_precision", "f1_micro", "log_loss"]
     scorer = get_multi_scorer(names)
     model = MaskedRidge().fit(X, truth)
     values = scorer(model, X, truth)
@@ -140,7 +140,7 @@ def test_unknown_names_and_parameters_fail_at_once():
     with pytest.raises(ValueError, match="unknown metric 'roc'"):
         get_scorer("roc")
     with pytest.raises(TypeError, match="parameters are"):
-        get_scorer("auc", k=3)
+        get_scorer("auc_macro", k=3)
     with pytest.raises(TypeError, match="propensities"):
         get_scorer("propensity_scored_precision_at_k")
 
@@ -167,4 +167,4 @@ def test_scores_fall_back_to_probabilities(problem, rng):
 
 def test_estimators_without_the_needed_method_are_named(problem):
     with pytest.raises(TypeError, match="object has no decision_function or predict_proba"):
-        get_scorer("auc")(object(), *problem)
+        get_scorer("auc_macro")(object(), *problem)

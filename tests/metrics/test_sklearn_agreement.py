@@ -39,7 +39,9 @@ def test_row_ranking_metrics(problem):
     )
     same(metrics.coverage(truth, scores, **options("coverage")), sk.coverage_error(truth, scores))
     same(
-        metrics.average_precision(truth, scores, **options("average_precision")),
+        metrics.label_ranking_average_precision(
+            truth, scores, **options("label_ranking_average_precision")
+        ),
         sk.label_ranking_average_precision_score(truth, scores),
     )
 
@@ -89,8 +91,8 @@ def test_average_precision_of_a_label_without_positives(problem):
     truth[:, 2] = 0
     with pytest.warns(UserWarning, match="No positive class"):
         expected = sk.average_precision_score(truth, scores)
-    label_options = options("average_precision_label")
-    same(metrics.average_precision(truth, scores, average="label", **label_options), expected)
+    label_options = options("average_precision")
+    same(metrics.average_precision(truth, scores, **label_options), expected)
 
 
 @pytest.mark.parametrize("average", ["micro", "macro", "samples"])
@@ -100,7 +102,8 @@ def test_overlap_of_decisions(problem, average, name):
     predicted = (scores > 0.8).astype(int)
     theirs = {"f1": sk.f1_score, "jaccard": sk.jaccard_score}[name]
     expected = theirs(truth, predicted, average=average, zero_division=0)
-    same(getattr(metrics, name)(truth, predicted, average=average, **options(name)), expected)
+    given = options("f1_macro" if name == "f1" else name)
+    same(getattr(metrics, name)(truth, predicted, average=average, **given), expected)
 
 
 def test_errors_of_decisions(problem):
@@ -152,7 +155,9 @@ def test_any_complete_problem(truth, scores):
     )
     same(metrics.coverage(truth, scores, **options("coverage")), sk.coverage_error(truth, scores))
     same(
-        metrics.average_precision(truth, scores, **options("average_precision")),
+        metrics.label_ranking_average_precision(
+            truth, scores, **options("label_ranking_average_precision")
+        ),
         sk.label_ranking_average_precision_score(truth, scores),
     )
     same(

@@ -44,7 +44,7 @@ def test_auc_of_one_class_is_nan(average, fill):
         (metrics.precision_at_k, 0.0, 1.0),
         (metrics.ranking_loss, np.nan, np.nan),
         (metrics.coverage, np.nan, 1.0),
-        (metrics.average_precision, np.nan, 1.0),
+        (metrics.label_ranking_average_precision, np.nan, 1.0),
         (metrics.ndcg_at_k, np.nan, 1.0),
     ],
 )
@@ -57,7 +57,12 @@ def test_defaults_keep_what_is_defined_and_drop_the_rest(metric, empty, full):
 
 @pytest.mark.parametrize(
     "metric",
-    [metrics.one_error, metrics.ranking_loss, metrics.average_precision, metrics.ndcg_at_k],
+    [
+        metrics.one_error,
+        metrics.ranking_loss,
+        metrics.label_ranking_average_precision,
+        metrics.ndcg_at_k,
+    ],
 )
 def test_empty_and_full_rows_count_with_the_given_number(metric):
     truth, scores = [[0, 0], [1, 1], [1, 0]], [[2.0, 1.0]] * 3

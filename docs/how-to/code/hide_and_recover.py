@@ -13,13 +13,13 @@ print("hidden entries:", hidden.n_hidden, "of which relevant:", int(hidden.value
 
 # [score]
 from labelgap.baselines import BinaryRelevance, KNeighborsLabels, LabelPrior
-from labelgap.metrics import auc, average_precision
+from labelgap.metrics import auc, label_ranking_average_precision
 
 for model in (BinaryRelevance(), KNeighborsLabels(20), LabelPrior()):
     scores = model.fit(complete.X, hidden.labels).decision_function(complete.X)
     print(
         f"{type(model).__name__:<17} average precision "
-        f"{average_precision(hidden.truth, scores):.3f}, "
+        f"{label_ranking_average_precision(hidden.truth, scores):.3f}, "
         f"micro AUC {auc(hidden.truth, scores, average='micro'):.3f}"
     )
 

@@ -53,7 +53,7 @@ grid = [
     {"model__estimator__C": [0.01, 0.1, 1.0, 10.0]},
     {"model": [KNeighborsLabels()], "model__n_neighbors": [10, 30, 60]},
 ]
-search = GridSearchCV(pipeline, grid, scoring="average_precision", cv=5)
+search = GridSearchCV(pipeline, grid, scoring="label_ranking_average_precision", cv=5)
 search.fit(X_train, Y_train)
 print(type(search.best_params_.get("model", pipeline["model"])).__name__)
 print(f"cross-validated average precision: {search.best_score_:.3f}")
@@ -64,7 +64,13 @@ from labelgap.metrics import evaluate
 
 probability = search.predict_proba(X_test)
 prior = Pipeline([("columns", columns), ("model", LabelPrior())]).fit(X_train, Y_train)
-wanted = ["average_precision", "ranking_loss", "auc_macro", "brier", "calibration_error"]
+wanted = [
+    "label_ranking_average_precision",
+    "ranking_loss",
+    "auc_macro",
+    "brier",
+    "calibration_error",
+]
 table = pd.DataFrame(
     {
         "tuned": evaluate(Y_test, metrics=wanted, y_proba=probability),

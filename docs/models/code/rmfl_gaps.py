@@ -23,7 +23,7 @@ model = RMFL(random_state=0).fit(X[train], Y)
 ridge = KernelRidgePerLabel().fit(X[train], Y)
 print(f"{model.trace_.outcome} after {model.n_iter_} iterations")
 for one in (model, ridge):
-    score = metrics.average_precision(full[test], one.decision_function(X[test]))
+    score = metrics.label_ranking_average_precision(full[test], one.decision_function(X[test]))
     print(f"{type(one).__name__:20} average precision on new rows {score:.3f}")
 
 # [complete]
@@ -44,5 +44,5 @@ from labelgap import RMFLCV
 search = RMFLCV(RMFL(tol=1e-4, random_state=0), cv=3, random_state=0).fit(X[train], Y)
 print(f"{len(search.cv_results_['params'])} of 432 combinations tried")
 print(search.best_params_)
-score = metrics.average_precision(full[test], search.decision_function(X[test]))
+score = metrics.label_ranking_average_precision(full[test], search.decision_function(X[test]))
 print(f"average precision on new rows {score:.3f}")

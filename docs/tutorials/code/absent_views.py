@@ -57,7 +57,9 @@ fitted = {
 }
 rows = {
     name: evaluate(
-        Y_test, metrics=["average_precision", "auc_macro"], y_proba=model.predict_proba(X_test)
+        Y_test,
+        metrics=["label_ranking_average_precision", "auc_macro"],
+        y_proba=model.predict_proba(X_test),
     )
     for name, model in fitted.items()
 }
@@ -68,8 +70,8 @@ there_test = present(X_test, views)
 for name in ("means, kernel ridge", "IMVWL"):
     for seen, part in (("timbre", there_test[:, 0]), ("rhythm alone", ~there_test[:, 0])):
         scores = fitted[name].predict_proba(X_test[part])
-        found = evaluate(Y_test[part], metrics=["average_precision"], y_proba=scores)
-        print(f"{name}, songs with {seen}: {found['average_precision']:.3f}")
+        found = evaluate(Y_test[part], metrics=["label_ranking_average_precision"], y_proba=scores)
+        print(f"{name}, songs with {seen}: {found['label_ranking_average_precision']:.3f}")
 
 # [impute]
 filled = subspace.impute_views(X)

@@ -68,7 +68,10 @@ rows = {}
 for name, model in models.items():
     probabilities, decided = model.predict_proba(X_test), model.predict(X_test)
     rows[name] = evaluate(
-        Y_test, metrics=["average_precision", "f1_macro"], y_proba=probabilities, y_pred=decided
+        Y_test,
+        metrics=["label_ranking_average_precision", "f1_macro"],
+        y_proba=probabilities,
+        y_pred=decided,
     )
     rows[name]["tags expected"] = round(float(probabilities.sum()))
 print(pd.DataFrame(rows).T.round(3).astype({"tags expected": int}).to_string())

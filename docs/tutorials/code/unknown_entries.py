@@ -35,7 +35,7 @@ from sklearn.linear_model import LogisticRegression
 from labelgap import BinaryRelevance
 from labelgap.metrics import evaluate
 
-WANTED = ["average_precision", "f1_macro", "hamming_loss"]
+WANTED = ["label_ranking_average_precision", "f1_macro", "hamming_loss"]
 classifier = BinaryRelevance(LogisticRegression(C=0.1, max_iter=1000))
 complete = frame.notna().all(axis=1).to_numpy()
 

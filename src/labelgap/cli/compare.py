@@ -18,7 +18,7 @@ from labelgap.cli._read_data import learning_labels, read_labelled
 from labelgap.cli._table_files import check_table_target, save_table
 from labelgap.cli._terminal import BadInputError, Terminal, table
 from labelgap.labels import Labels, LabelWarning
-from labelgap.metrics import average_precision, log_loss
+from labelgap.metrics import label_ranking_average_precision, log_loss
 
 _USUAL = ("mend", "binary-relevance", "neighbors", "bmlpl", "prior")
 _N_RESAMPLES = 500
@@ -104,7 +104,7 @@ def _measure(
         probabilities[held] = fitted.predict_proba(X[held])
     recorded = labels.with_zeros("negative")
     return {
-        "rows": average_precision(recorded, probabilities, reduce=False),
+        "rows": label_ranking_average_precision(recorded, probabilities, reduce=False),
         "log_loss": float(log_loss(recorded, probabilities)),
         "seconds": time.perf_counter() - start,
     }
@@ -122,7 +122,12 @@ def _summarise(measured: dict[str, dict[str, Any]], random_state: int) -> list[d
     for name, value, mean in zip(names, values.T, means.T, strict=True):
         low, high = np.quantile(mean, [0.025, 0.975]).tolist()
         behind_low, behind_high = np.quantile(means[:, 0] - mean, [0.025, 0.975]).tolist()
-        line = {"model": name, "average_precision": float(value.mean()), "low": low, "high": high}
+        line = {
+            "model": name,
+            "label_ranking_average_precision": float(value.mean()),
+            "low": low,
+            "high": high,
+        }
         line |= {"behind_low": behind_low, "behind_high": behind_high}
         lines.append({**line, **{key: measured[name][key] for key in ("log_loss", "seconds")}})
     return lines
@@ -132,7 +137,7 @@ def _table(place: str, lines: list[dict[str, Any]]) -> Any:
     shown = [
         (
             one["model"],
-            f"{one['average_precision']:.3f} ({one['low']:.3f} to {one['high']:.3f})",
+            f"{one['label_ranking_average_precision']:.3f} ({one['low']:.3f} to {one['high']:.3f})",
             "" if k == 0 else f"{one['behind_low']:.3f} to {one['behind_high']:.3f}",
             f"{one['log_loss']:.4f}",
             f"{one['seconds']:.1f}",

@@ -28,7 +28,7 @@ from labelgap.model_selection import train_test_split
 from labelgap.protocols import HiddenEntries, hide_positives
 
 _FIRST, _N_SHOWN = (100, 1000), 8
-_METRICS = ("average_precision", "f1_micro")
+_METRICS = ("label_ranking_average_precision", "f1_micro")
 
 
 def demo(

@@ -55,7 +55,7 @@ def evaluate(
 
     \b  labelgap evaluate checked.csv --model tags.model --item id
       labelgap evaluate checked.csv --predictions predictions.csv --item id
-      labelgap evaluate yeast --model yeast.model --metric average_precision --json
+      labelgap evaluate yeast --model yeast.model --metric label_ranking_average_precision --json
     """
     if (model is None) == (predictions is None):
         raise BadInputError("give either --model or --predictions, and not both")

@@ -40,6 +40,7 @@ from labelgap.metrics._ranking_metrics import (
     auc,
     average_precision,
     coverage,
+    label_ranking_average_precision,
     one_error,
     ranking_loss,
 )
@@ -70,6 +71,7 @@ __all__ = [
     "get_scorer",
     "hamming_loss",
     "jaccard",
+    "label_ranking_average_precision",
     "log_loss",
     "ndcg_at_k",
     "one_error",

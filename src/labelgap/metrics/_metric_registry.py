@@ -14,6 +14,7 @@ from labelgap.metrics._ranking_metrics import (
     auc,
     average_precision,
     coverage,
+    label_ranking_average_precision,
     one_error,
     ranking_loss,
 )
@@ -77,15 +78,21 @@ METRICS: dict[str, Metric] = {
     "one_error": Metric(one_error, False, "scores", "the top-ranked label is not relevant"),
     "ranking_loss": Metric(ranking_loss, False, "scores", "label pairs in the wrong order"),
     "coverage": Metric(coverage, False, "scores", "depth of the last relevant label"),
-    "average_precision": Metric(
-        average_precision, True, "scores", "precision at each relevant label, mean over rows"
+    "label_ranking_average_precision": Metric(
+        label_ranking_average_precision,
+        True,
+        "scores",
+        "precision at each relevant label, mean over rows",
     ),
-    "average_precision_label": Metric(
+    "average_precision": Metric(
+        average_precision, True, "scores", "precision at each relevant row, mean over labels"
+    ),
+    "average_precision_micro": Metric(
         average_precision,
         True,
         "scores",
-        "precision at each relevant row, mean over labels",
-        {"average": "label"},
+        "precision at each relevant entry, of all entries",
+        {"average": "micro"},
     ),
     "precision_at_k": Metric(precision_at_k, True, "scores", "relevant fraction of the k best"),
     "ndcg_at_k": Metric(ndcg_at_k, True, "scores", "discounted gain of the k best"),
@@ -98,14 +105,12 @@ METRICS: dict[str, Metric] = {
     "propensity_scored_precision_at_k": Metric(
         propensity_scored_precision_at_k, True, "scores", "precision@k in which rare labels weigh"
     ),
-    "auc": Metric(auc, True, "scores", "area under the ROC curve, mean over labels"),
     "auc_micro": Metric(auc, True, "scores", "ROC area, all entries", {"average": "micro"}),
     "auc_macro": Metric(auc, True, "scores", "ROC area, label mean", {"average": "macro"}),
     "auc_instance": Metric(auc, True, "scores", "ROC area, row mean", {"average": "instance"}),
     "auc_top_t": Metric(auc, True, "scores", "area of the top-T curve", {"average": "top_t"}),
     "hamming_loss": Metric(hamming_loss, False, "labels", "fraction of wrong entries"),
     "subset_accuracy": Metric(subset_accuracy, True, "labels", "rows without a wrong entry"),
-    "f1": Metric(f1, True, "labels", "F1, mean over labels"),
     **{
         f"f1_{average}": Metric(f1, True, "labels", f"F1, {meaning}", {"average": average})
         for average, meaning in _MEAN.items()
@@ -144,10 +149,10 @@ CONVENTIONS: dict[str, dict[str, dict[str, Any]]] = {
     "scikit-learn": {
         "ranking_loss": {"empty": 0.0, "full": 0.0},
         "coverage": {"zero_based": False, "empty": 0.0},
-        "average_precision": {"empty": 1.0},
-        "average_precision_label": {"empty": 0.0},
+        "label_ranking_average_precision": {"empty": 1.0},
+        "average_precision": {"empty": 0.0},
         "ndcg_at_k": {"empty": 0.0},
-        "f1": {"undefined": 0.0},
+        "f1_macro": {"undefined": 0.0},
         "jaccard": {"undefined": 0.0},
     },
     # M.-L. Zhang's MATLAB routines, copied into most published code (labels -1/+1)
@@ -155,27 +160,27 @@ CONVENTIONS: dict[str, dict[str, dict[str, Any]]] = {
         "one_error": {"ties": "correct", **_ZHANG_ROWS},
         "ranking_loss": {},
         "coverage": {"ties": "last", "empty": -1.0},
-        "average_precision": {"ties": "last", **_ZHANG_ROWS},
+        "label_ranking_average_precision": {"ties": "last", **_ZHANG_ROWS},
     },
     # the code collected with SSWL and iMVWL
     "imvwl": {
         "one_error": {"ties": "correct", **_ZHANG_ROWS},
         "ranking_loss": {},
         "coverage": {"ties": "first", "normalize": True, "empty": -1.0},
-        "average_precision": {"ties": "last", **_ZHANG_ROWS},
+        "label_ranking_average_precision": {"ties": "last", **_ZHANG_ROWS},
         "auc_top_t": {"ties": "first", "empty": "true_negative"},
-        "auc": {"ties": "first", "empty": 0.0, "full": 1.0},
+        "auc_macro": {"ties": "first", "empty": 0.0, "full": 1.0},
     },
     # Kimura's MLC toolbox (MATLAB, labels 0/1)
     "mlc_toolbox": {
         "one_error": {"ties": "correct"},
         "ranking_loss": {},
         "coverage": {"ties": "last", "normalize": True, "empty": -1.0},
-        "average_precision": {"ties": "last"},
+        "label_ranking_average_precision": {"ties": "last"},
         "precision_at_k": {"ties": "first"},
         "ndcg_at_k": {"ties": "first", "empty": 0.0},
-        "auc": {},
-        "f1": {"undefined": "drop"},
+        "auc_macro": {},
+        "f1_macro": {"undefined": "drop"},
         "jaccard": {"undefined": "drop"},
     },
     # the measures of DICNet and later multi-view code
@@ -183,10 +188,10 @@ CONVENTIONS: dict[str, dict[str, dict[str, Any]]] = {
         "one_error": {"ties": "first"},
         "ranking_loss": {"empty": 0.0, "full": 0.0},
         "coverage": {"ties": "last", "normalize": True, "empty": -1.0},
-        "average_precision": {"ties": "last", "empty": 0.0},
+        "label_ranking_average_precision": {"ties": "last", "empty": 0.0},
         "auc_top_t": {"ties": "last"},
         "auc_macro": {},
-        "f1": {"undefined": 0.0},
+        "f1_macro": {"undefined": 0.0},
     },
 }
 

@@ -183,69 +183,138 @@ def coverage(
     return summarise(values, metric="coverage", reduce=reduce, unit="row")
 
 
-def average_precision(
+def label_ranking_average_precision(
     y_true: Any,
     y_score: Any,
     *,
-    average: str = "instance",
     ties: str = "threshold",
     empty: str | float = "drop",
     full: str | float = "keep",
     reduce: bool = True,
 ) -> Any:
-    """Return the mean, over relevant entries, of the precision of the ranking cut there.
+    """Return the precision of each row's ranking at its relevant labels, mean over rows.
+
+    What multi-label papers call average precision, and scikit-learn
+    ``label_ranking_average_precision_score``.
 
     Parameters
     ----------
     y_true : Labels or anything `labelgap.as_labels` accepts
         Unknown entries have no rank, unlabeled zeros count as 0.
     y_score : array of shape (n_samples, n_labels)
-    average : {"instance", "label", "micro"}, default="instance"
-        Rank the labels of each row and average over rows (label ranking average precision); rank
-        the rows of each label and average over labels ("macro" is a synonym); or rank all entries.
     ties : {"threshold", "error", "correct", "first", "last"}, default="threshold"
-        Entries with equal scores are cut off together, as in scikit-learn; rank against the
-        prediction; in its favour; or by column (by row under "label"): the lower ("first") or the
-        higher ("last") one ranks higher.
+        Labels with equal scores are cut off together, as in scikit-learn; rank against the
+        prediction; in its favour; or by column: the lower ("first") or the higher ("last") one
+        ranks higher.
     empty : "drop" or a number, default="drop"
-        What rows (or labels) without a relevant known entry contribute: they have no precision.
+        What rows without a relevant known label contribute: they have no precision.
     full : "keep", "drop" or a number, default="keep"
-        What those without an irrelevant known entry contribute; their precision is 1.
+        What those without an irrelevant known label contribute; their precision is 1.
     reduce : bool, default=True
-        False returns the value of every row or label (NaN where it does not count).
+        False returns the value of every row (NaN where it does not count).
 
     Returns
     -------
-    float, or array of shape (n_samples,) or (n_labels,)
+    float, or array of shape (n_samples,)
 
     See Also
     --------
+    average_precision : of the ranking of rows by each label.
     ndcg_at_k : a discounted gain of the first k labels.
 
     Examples
     --------
     >>> import numpy as np
-    >>> from labelgap.metrics import average_precision
+    >>> from labelgap.metrics import label_ranking_average_precision
     >>> Y = np.array([[1, 0, np.nan], [0, 1, 1]])
     >>> scores = np.array([[0.9, 0.2, 0.6], [0.7, 0.8, 0.3]])
+    >>> round(label_ranking_average_precision(Y, scores), 3)
+    0.917
+    """
+    options: dict[str, Any] = {"ties": ties, "empty": empty, "full": full, "reduce": reduce}
+    ranking = compare(y_true, y_score).by_row
+    return _precision_of(ranking, "label_ranking_average_precision", "row", **options)
+
+
+def average_precision(
+    y_true: Any,
+    y_score: Any,
+    *,
+    average: str = "macro",
+    ties: str = "threshold",
+    empty: str | float = "drop",
+    full: str | float = "keep",
+    reduce: bool = True,
+) -> Any:
+    """Return the precision of the ranking of rows at each relevant row, mean over labels.
+
+    The area under the curve of precision and recall, as scikit-learn's ``average_precision_score``
+    computes it.
+
+    Parameters
+    ----------
+    y_true : Labels or anything `labelgap.as_labels` accepts
+        Unknown entries have no rank, unlabeled zeros count as 0.
+    y_score : array of shape (n_samples, n_labels)
+    average : {"macro", "micro"}, default="macro"
+        Rank the rows of each label and average over labels ("label" is a synonym); or rank all
+        entries.
+    ties : {"threshold", "error", "correct", "first", "last"}, default="threshold"
+        Entries with equal scores are cut off together, as in scikit-learn; rank against the
+        prediction; in its favour; or by row: the lower ("first") or the higher ("last") one ranks
+        higher.
+    empty : "drop" or a number, default="drop"
+        What labels without a relevant known entry contribute: they have no precision.
+    full : "keep", "drop" or a number, default="keep"
+        What those without an irrelevant known entry contribute; their precision is 1.
+    reduce : bool, default=True
+        False returns the value of every label (NaN where it does not count).
+
+    Returns
+    -------
+    float, or array of shape (n_labels,)
+
+    See Also
+    --------
+    label_ranking_average_precision : of the ranking of the labels of each row.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from labelgap.metrics import average_precision
+    >>> Y = np.array([[1, 0], [0, 1], [1, np.nan]])
+    >>> scores = np.array([[0.9, 0.2], [0.7, 0.8], [0.6, 0.3]])
     >>> round(average_precision(Y, scores), 3)
     0.917
     """
-    average = check_average(average, ("instance", "macro", "micro"))
-    check_choice("ties", ties, ("threshold", "error", "correct", "first", "last"))
+    average = check_average(average, ("macro", "micro"))
     comparison = compare(y_true, y_score)
     if average == "micro":
         refuse_values(average, reduce)
-        ranking = comparison.pooled
-    else:
-        ranking = comparison.by_row if average == "instance" else comparison.by_label
+    ranking = comparison.pooled if average == "micro" else comparison.by_label
+    options: dict[str, Any] = {"ties": ties, "empty": empty, "full": full, "reduce": reduce}
+    unit = "" if average == "micro" else "label"
+    return _precision_of(ranking, "average_precision", unit, **options)
+
+
+def _precision_of(
+    ranking: RankedEntries,
+    metric: str,
+    unit: str,
+    *,
+    ties: str,
+    empty: Any,
+    full: Any,
+    reduce: bool,
+) -> Any:
+    """Mean precision at relevant entries, of each segment; without a unit there is one segment."""
+    check_choice("ties", ties, ("threshold", "error", "correct", "first", "last"))
     precision = ranking.total(ranking.hits(ties) / ranking.ranks(ties))
     values = ratio(precision, ranking.n_relevant)
     values = settle_rows(values, ranking, empty, full, empty_defined=False, full_defined=True)
-    if average == "micro" and np.isnan(values[0]):
-        return undefined("average_precision", "no known entry is relevant")
-    unit = "row" if average == "instance" else "label"
-    return summarise(values, metric="average_precision", reduce=reduce, unit=unit)
+    if not unit and np.isnan(values[0]):
+        return undefined(metric, "no known entry is relevant")
+    return summarise(values, metric=metric, reduce=reduce, unit=unit or "row")
 
 
 def disordered_pairs(ranking: RankedEntries, ties: str) -> np.ndarray:

@@ -13,7 +13,7 @@ from sklearn.preprocessing import StandardScaler
 from labelgap import Labels
 from labelgap.baselines import LabelPrior
 from labelgap.fitting import EM, FitDivergedError, FitWarning, Gibbs, OnlineEM
-from labelgap.metrics import average_precision
+from labelgap.metrics import label_ranking_average_precision
 from labelgap.models.bmlpl import BMLPL
 from labelgap.models.bmlpl._bmlpl_em import factorise
 from models.bmlpl.problems import (
@@ -313,4 +313,4 @@ def test_objective_rises_in_every_iteration_of_a_default_fit():
 def test_average_precision_is_the_score():
     model = quick().fit(*training())
     X, Y = held_out()
-    assert model.score(X, Y) == average_precision(Y, model.predict_proba(X))
+    assert model.score(X, Y) == label_ranking_average_precision(Y, model.predict_proba(X))

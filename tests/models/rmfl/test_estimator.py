@@ -29,7 +29,7 @@ def test_gaps_are_better_filled_than_by_one_ridge_per_label():
         model = fitted(drawn, lambda_4=0.3, ridge_v=10, max_iter=60)
         ridge = KernelRidgePerLabel(0.3).fit(drawn.X, drawn.Y)
         values = [
-            metrics.average_precision(drawn.Y_new, one.decision_function(drawn.X_new))
+            metrics.label_ranking_average_precision(drawn.Y_new, one.decision_function(drawn.X_new))
             for one in (model, ridge)
         ]
         gains.append(values[0] - values[1])

@@ -24,7 +24,7 @@ BASE = RMFL(3, max_iter=15, tol=0, random_state=3)
 
 def search(drawn, base=BASE, cv=None, **settings):
     cv = KFold(3) if cv is None else cv
-    settings = {"scoring": "average_precision", "search": "grid", **GRID, **settings}
+    settings = {"scoring": "label_ranking_average_precision", "search": "grid", **GRID, **settings}
     return RMFLCV(base, **settings, cv=cv).fit(drawn.X, drawn.Y)
 
 
@@ -85,7 +85,7 @@ def test_predictions_are_those_of_independent_fits(kernel, monkeypatch):
 def test_it_is_a_grid_search():
     drawn = data()
     grid = {name: list(values) for name, values in GRID.items()}
-    scoring = metrics.get_scorer("average_precision")
+    scoring = metrics.get_scorer("label_ranking_average_precision")
     other = GridSearchCV(BASE, grid, cv=KFold(3), scoring=scoring).fit(
         drawn.X, Labels.from_dense(drawn.Y)
     )
@@ -203,7 +203,9 @@ def test_turns_stop_at_the_number_of_candidates():
     assert few.best_score_ == few.cv_results_["mean_test_score"].max()
 
 
-@pytest.mark.parametrize(("missing", "metric"), [(0.0, "average_precision"), (0.6, "auc_micro")])
+@pytest.mark.parametrize(
+    ("missing", "metric"), [(0.0, "label_ranking_average_precision"), (0.6, "auc_micro")]
+)
 def test_rows_with_few_observed_labels_are_not_ranked(missing, metric, monkeypatch):
     """With one observed label in a row its average precision is one, whatever the scores."""
     used = set()

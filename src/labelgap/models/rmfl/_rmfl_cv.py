@@ -56,7 +56,7 @@ class RMFLCV(LabelGapClassifier):
     cv : int or splitter, default=5
         Folds of shuffled rows, or how to split.
     scoring : str, default=None
-        A metric of :data:`labelgap.metrics.METRICS`. By default the average precision of a row;
+        A metric of :data:`labelgap.metrics.METRICS`. By default the label ranking average precision;
         or, where gaps leave fewer than seven labels of a row in the mean, too few to rank (and
         with one label), the area under the ROC curve of all observed entries together.
     n_jobs : int, default=None
@@ -226,11 +226,11 @@ def default_metric(labels: Labels) -> str:
     Examples
     --------
     >>> default_metric(Labels.from_dense([[1, 0, 1], [0, 1, 0]]))
-    'average_precision'
+    'label_ranking_average_precision'
     """
     few = labels.n_observed(axis=1, unlabeled=True).mean() < _FEWEST_PER_ROW
     pooled = labels.n_labels == 1 or (labels.has_unknown and few)
-    return "auc_micro" if pooled else "average_precision"
+    return "auc_micro" if pooled else "label_ranking_average_precision"
 
 
 class _SharedFold:

@@ -88,7 +88,9 @@ class HiddenPositives(Protocol):
         scores = machine_scores(X[:, order], task.Y, X_test[:, order], sizes)
         truth = task.Y_test
         curve = {
-            "average_precision": [float(metrics.average_precision(truth, one)) for one in scores],
+            "average_precision": [
+                float(metrics.label_ranking_average_precision(truth, one)) for one in scores
+            ],
             "hamming_loss": [
                 float(metrics.hamming_loss(truth, (one > 0).astype(int))) for one in scores
             ],

@@ -64,7 +64,7 @@ class MissingViews(Protocol):
         values = {
             "one_minus_hamming_loss": 1 - metrics.hamming_loss(truth, (found > 0.5).astype(int)),
             "one_minus_ranking_loss": 1 - metrics.ranking_loss(truth, found),
-            "average_precision": metrics.average_precision(truth, found),
+            "average_precision": metrics.label_ranking_average_precision(truth, found),
             "auc_top_t": metrics.auc(truth, found, average="top_t", **top_t),
             "auc_micro": metrics.auc(truth, found, average="micro"),
         }

@@ -70,7 +70,7 @@ class UnknownPerRow(Protocol):
             "hamming_loss": metrics.hamming_loss(task.Y_test, model.predict(task.X_test)),
             "ranking_loss": metrics.ranking_loss(task.Y_test, scores),
             "coverage": metrics.coverage(task.Y_test, scores, normalize=True),
-            "average_precision": metrics.average_precision(task.Y_test, scores),
+            "average_precision": metrics.label_ranking_average_precision(task.Y_test, scores),
         }
         curve = objective_of(model) if self.chosen["curve"] else {}
         return Scores({name: float(value) for name, value in found.items()}, curve)
