@@ -45,6 +45,7 @@ NO_EXAMPLE: dict[str, str] = {
     "labelgap.data.load_dataset": "would need the network",
     "labelgap.export.LinearForm": "the result of linear_form, which shows it",
     "labelgap.export.NotLinearError": "an error of linear_form",
+    "labelgap.labels.LabelCellError": "an error of read_label_frame",
     "labelgap.mend.LeaderboardRow": "an entry of Mend.leaderboard_",
     "labelgap.models.gmfs.ExaminedProbability": "an attribute of GMFS",
     "labelgap.models.gmfs.LikelyMissing": "the result of GMFS.likely_missing",

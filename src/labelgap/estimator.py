@@ -13,7 +13,14 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from labelgap import metrics
 from labelgap.kernels.input_arrays import canonical_rows, check_numbers
-from labelgap.labels import Labels, LabelWarning, ZerosName, as_labels
+from labelgap.labels import (
+    Labels,
+    LabelWarning,
+    ZerosName,
+    align_rows,
+    as_labels,
+    without_items,
+)
 from labelgap.targets import Target, read_target
 
 __all__ = ["LabelGapClassifier"]
@@ -37,6 +44,8 @@ class LabelGapClassifier(ClassifierMixin, BaseEstimator):
         Label names, or positions when the labels have none.
     target_ : Target
         Whether the target was a label matrix or a vector of classes.
+    item_ : str or None
+        The column of ids that frames of features and labels were joined on.
     n_features_in_, feature_names_in_
         As everywhere in scikit-learn.
 
@@ -71,7 +80,8 @@ class LabelGapClassifier(ClassifierMixin, BaseEstimator):
         X : array, frame or sparse matrix of shape (n_samples, n_features)
             Features.
         Y : anything :func:`labelgap.as_labels` accepts, or a vector of classes
-            Unknown entries are never read.
+            Unknown entries are never read. Frames are joined with those of ``X`` on their index, or
+            on a column of ids that both have.
 
         Returns
         -------
@@ -103,29 +113,33 @@ class LabelGapClassifier(ClassifierMixin, BaseEstimator):
         ``sample_weight`` is accepted for vector targets only.
         """
         check_is_fitted(self)
+        X, y, _ = align_rows(X, y)
         if self.target_.kind != "multilabel":
             return super().score(X, y, sample_weight)
         if sample_weight is not None:
             raise ValueError("sample_weight is not defined for label matrices")
-        return metrics.label_ranking_average_precision(y, self.decision_function(X))
+        return metrics.label_ranking_average_precision(
+            self.target_.read(y), self.decision_function(X)
+        )
 
     def _validate_fit(self, X: Any, Y: Any, *, classes: Any = None) -> tuple[Any, Labels]:
+        zeros = getattr(self, "zeros", self._zeros)
+        X, Y, item = align_rows(X, Y, zeros=zeros)
         X = self._validate_features(X, reset=True)
         if Y is None:
             raise ValueError(
                 f"{type(self).__name__} requires y to be passed, but the target y is None: give a "
                 "label matrix (rows x labels) or a vector of classes"
             )
-        labels, target = read_target(
-            Y, n_samples=X.shape[0], zeros=getattr(self, "zeros", self._zeros), classes=classes
-        )
+        labels, target = read_target(Y, n_samples=X.shape[0], zeros=zeros, classes=classes)
+        self.item_: str | None = item
         self.target_: Target = target
         self.classes_ = target.classes
         return X, labels
 
     def _validate_predict(self, X: Any) -> Any:
         check_is_fitted(self)
-        return self._validate_features(X, reset=False)
+        return self._validate_features(without_items(X, self.item_), reset=False)
 
     def _read_known(self, known: Any, n_samples: int) -> np.ndarray:
         """Return labels that are known at prediction, NaN where not, also for unlabeled zeros."""

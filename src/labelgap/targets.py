@@ -16,7 +16,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import column_or_1d
 
 from labelgap.kernels.input_arrays import first_nan
-from labelgap.labels import Labels, ZerosName, as_labels
+from labelgap.labels import Labels, ZerosName, as_labels, labels_of_vector
 
 
 @dataclass(frozen=True)
@@ -38,7 +38,7 @@ class Target:
     ) -> Labels:
         """Return the labels of further rows of the same target."""
         if self.kind == "multilabel":
-            return as_labels(y, n_samples=n_samples, zeros=zeros)
+            return self._in_order(as_labels(y, n_samples=n_samples, zeros=zeros), y)
         y = _check_classes(y, n_samples)
         codes = np.searchsorted(self.classes, y).clip(max=len(self.classes) - 1)
         strange = np.flatnonzero(self.classes[codes] != y)
@@ -51,6 +51,16 @@ class Target:
             rows, codes, n_labels = rows[codes == 1], np.zeros((codes == 1).sum(), dtype=int), 1
         ones = np.ones(len(rows), dtype=np.int8)
         return Labels.from_sparse(sparse.csr_array((ones, (rows, codes)), shape=(len(y), n_labels)))
+
+    def _in_order(self, labels: Labels, y: Any) -> Labels:
+        """Return named labels in the order of the classes; rows that list tags may lack some."""
+        if labels.names is None or self.classes.dtype.kind != "O":
+            return labels
+        names = list(getattr(y, "columns", ()))
+        lists_tags = not isinstance(y, Labels) and names != labels.names.tolist()
+        if lists_tags or labels.n_labels == len(self.classes):
+            return labels.with_columns(self.classes)
+        return labels
 
     def scores(self, scores: np.ndarray) -> np.ndarray:
         """Return scores (n_samples, n_labels) in the shape scikit-learn expects of the target."""
@@ -124,14 +134,15 @@ def is_vector(y: Any) -> bool:
     if hasattr(y, "columns") or hasattr(y, "column_names"):
         return False
     if isinstance(y, (list, tuple)):
-        return len(y) > 0 and np.isscalar(y[0])
+        return len(y) > 0 and np.isscalar(y[0]) and labels_of_vector(y) is None
     values = y if hasattr(y, "shape") else np.asarray(y)
     if len(values.shape) != 1:
         return False
-    # a column of tag sets is a label matrix in another coding
-    return len(values) == 0 or not isinstance(
-        next(iter(values)), (set, frozenset, list, tuple, np.ndarray)
-    )
+    if len(values) == 0:
+        return True
+    # a column of tags, or of rows, is a label matrix in another coding
+    is_row = isinstance(next(iter(values)), (set, frozenset, list, tuple, np.ndarray))
+    return not is_row and labels_of_vector(y) is None
 
 
 def _check_classes(y: Any, n_samples: int | None) -> np.ndarray:

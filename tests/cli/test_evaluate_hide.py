@@ -13,8 +13,6 @@ import pytest
 
 from cli.sample_tables import table_rows, write_rows
 from labelgap import Labels, metrics
-from labelgap.cli._read_data import align
-from labelgap.labels import State
 from labelgap.protocols import LABEL_PROTOCOLS
 
 pandas = pytest.importorskip("pandas")
@@ -98,14 +96,6 @@ def test_what_evaluate_refuses(fails, run, items, model):
     assert "items.csv: nothing says which columns are labels (looked for x, y)" in fails(
         "evaluate", items, "-p", "other.csv", "--item", "id"
     )
-
-
-def test_align_moves_drops_and_adds_columns():
-    labels = Labels.from_dense(np.array([[1, 0, np.nan], [0, 1, 1]]), names=["a", "b", "c"])
-    moved = align(labels, ["c", "new", "a"], absent=State.UNKNOWN)
-    np.testing.assert_array_equal(moved.to_dense(), np.array([[np.nan, np.nan, 1], [1, np.nan, 0]]))
-    listed = align(Labels.from_tag_sets([{"a"}, {"b"}]), ["b", "new"])
-    np.testing.assert_array_equal(listed.to_dense(), [[0, 0], [1, 0]])
 
 
 # -- hide -------------------------------------------------------------------------------------

@@ -267,3 +267,16 @@ def test_as_object_the_labels_are_one():
 def test_numpy_does_not_densify_by_arithmetic():
     with pytest.raises(TypeError):
         np.ones((2, 3)) + Y
+
+
+def test_columns_move_and_are_dropped_or_added():
+    labels = Labels.from_dense(np.array([[1, 0, np.nan], [0, 1, 1]]), names=["a", "b", "c"])
+    moved = labels.with_columns(["c", "new", "a"], absent="unseen")
+    np.testing.assert_array_equal(moved.to_dense(), [[np.nan, np.nan, 1], [1, np.nan, 0]])
+    listed = Labels.from_tag_sets([{"a"}, {"b"}])
+    dropped = listed.with_columns(["b", "new"], absent="drop")
+    np.testing.assert_array_equal(dropped.to_dense(), [[0, 0], [1, 0]])
+    with pytest.raises(ValueError, match="label 'a' is not among the 2 known labels"):
+        listed.with_columns(["b", "new"])
+    with pytest.raises(ValueError, match="have no names"):
+        Labels.from_dense([[1]]).with_columns(["a"])

@@ -90,8 +90,11 @@ def test_frames_are_nullable_integers():
     [
         (pd.DataFrame({"a": [0, 1], "b": [1, 2]}), r"column 'b', row 1: value = .*2.* not a label"),
         (pl.DataFrame({"a": [0, 1], "b": [-1, 2]}), r"column 'b', row 0: value = .*-1.*from_sign"),
-        (pd.DataFrame({"a": [0, "yes"]}), r"column 'a', row 1: value = 'yes' is not a label state"),
-        (pl.DataFrame({"a": ["1", None]}), r"column 'a', row 0: value = '1'"),
+        (pd.DataFrame({"a": [0, "so"]}), r"column 'a', row 1: value = 'so' is not a label state"),
+        (
+            pl.DataFrame({"a": ["b;c", "b"], "d": [1, 0]}),
+            r"column 'a', row 0: value = 'b;c'.*lists labels, such as 'a;b', is read alone",
+        ),
         (pd.DataFrame({"a": [1 + 1e-12]}), r"column 'a', row 0"),
         (
             pd.DataFrame({"a": [0, 3]}).astype(pd.SparseDtype(int, 0)),

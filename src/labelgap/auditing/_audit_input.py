@@ -16,7 +16,7 @@ from sklearn.utils.validation import check_array
 from labelgap.auditing._review_decisions import ReviewDecisions, entries_of, names_of
 from labelgap.data import Dataset
 from labelgap.kernels.input_arrays import canonical_rows, check_numbers
-from labelgap.labels import Labels, State, as_labels
+from labelgap.labels import Labels, State, align_rows, as_labels, items_of
 
 Zeros = Literal["auto", "negative", "unlabeled"]
 
@@ -176,6 +176,10 @@ def check_input(
         dataset, X, Y = X, X.X, X.Y if Y is None else Y
         item_ids = getattr(dataset, "ids", None) if item_ids is None else item_ids
         feature_names = dataset.feature_names if feature_names is None else feature_names
+    frame = X
+    X, Y, item = align_rows(X, Y)
+    if item_ids is None:
+        item_ids = items_of(frame, item)
     if feature_names is None:
         feature_names = getattr(X, "columns", None)
     n_samples = X.shape[0] if hasattr(X, "shape") else len(X)

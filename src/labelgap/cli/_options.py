@@ -34,6 +34,12 @@ class Empty(StrEnum):
     KEEP = "keep"
 
 
+class EmptyLabels(StrEnum):
+    AUTO = "auto"
+    ZERO = "zero"
+    UNKNOWN = "unknown"
+
+
 class Zeros(StrEnum):
     AUTO = "auto"
     NEGATIVE = "negative"
@@ -139,10 +145,27 @@ class LabelledOptions(RowOptions):
             "-l",
             metavar="COLUMNS",
             help="Label columns: names or patterns such as 'tag_*', separated by commas or "
-            "repeated. Cells are 1, 0, or empty for unknown. For ARFF also the Mulan XML file, "
+            "repeated. Cells are 1, 0, or empty for unknown; yes and no; x and nothing. One column "
+            "may list the labels of a row: 'a;b;c', JSON lists. For ARFF also the Mulan XML file, "
             "or a number (first n, or last n when negative).",
         ),
     ] = field(default_factory=list)
+    separator: Annotated[
+        str,
+        _labels(
+            metavar="TEXT",
+            help="What is between two labels in a column that lists them; json: JSON lists; auto: "
+            "found out, and said.",
+        ),
+    ] = "auto"
+    empty_labels: Annotated[
+        EmptyLabels,
+        _labels(
+            "--empty-labels",
+            help="What an empty cell of a label is. auto: unknown where the column has another way "
+            "to say no (0, no, []), otherwise a zero.",
+        ),
+    ] = EmptyLabels.AUTO
     label_table: Annotated[
         Path | None,
         _labels(

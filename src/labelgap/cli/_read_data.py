@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +21,7 @@ from labelgap.data import (
     dataset_info,
     list_datasets,
     load_dataset,
+    match_columns,
     read_arff,
     read_frame,
     read_label_table,
@@ -31,7 +31,7 @@ from labelgap.data import (
     read_table,
     read_xc,
 )
-from labelgap.labels import Labels, State
+from labelgap.labels import Labels
 
 _SUFFIXES: dict[str, Format] = {
     **dict.fromkeys((".csv", ".tsv", ".parquet", ".pq", *DATABASES), Format.TABLE),
@@ -201,6 +201,8 @@ def _read(
     with terminal.progress(f"reading {path.name}"), reading(path):
         if kind is Format.TABLE:
             rows = _of_table(path, options, hints, labelled)
+            if labelled and rows.data.labels_read and rows.data.Y.n_labels:
+                terminal.note(rows.data.labels_read)
         else:
             dataset = _read_file(path, kind, options, hints, labelled)
             rows = _of_dataset(dataset, str(path), kind, options, labelled)
@@ -280,8 +282,17 @@ def _of_table(path: Path, options: RowOptions, hints: Hints, labelled: bool) -> 
     unused = {*_match(path, columns, "--drop", options.drop), *hints.labels, *labels}
     unused = set(columns) if hints.only_labels else unused
     drop = [name for name in columns if name in unused - {*read, item, text}]
+    how: Any = {}
+    if isinstance(options, LabelledOptions):
+        how = {"separator": options.separator, "empty": str(options.empty_labels)}
     data = read_table(
-        frame, label_columns=read, item=item, text=text, drop=drop, tfidf=False if text else None
+        frame,
+        label_columns=read,
+        item=item,
+        text=text,
+        drop=drop,
+        tfidf=False if text else None,
+        **how,
     )
     rows = InputRows(str(path), data, item or "row", text)
     if long and isinstance(options, LabelledOptions):
@@ -329,39 +340,15 @@ def _with_long_labels(rows: InputRows, options: LabelledOptions, names: list[str
         else "negative",  # type: ignore[arg-type]
         file=rows.place if rows.data.ids is None else rows.data.table,
     )
-    labels = align(labels, names) if names else labels
+    labels = labels.with_columns(names, absent="drop") if names else labels
     return replace(rows, data=replace(rows.data, Y=labels), lists_labels=True, label_file=file)
-
-
-def align(labels: Labels, names: list[str], *, absent: State | None = None) -> Labels:
-    """The labels in the order of ``names``; those not among ``names`` are left out.
-
-    Columns that no label fills are unseen with ``absent=State.UNKNOWN``, and otherwise hold what
-    implicit entries mean.
-    """
-    assert labels.names is not None
-    target = {name: j for j, name in enumerate(names)}
-    columns = np.array([target.get(str(name), -1) for name in labels.names], dtype=np.int64)
-    stored = labels.entries.tocoo()
-    moved = columns[stored.col] if stored.nnz else np.zeros(0, dtype=np.int64)
-    keep = moved >= 0
-    entries = type(stored)(
-        (stored.data[keep], (stored.row[keep], moved[keep])), shape=(labels.n_samples, len(names))
-    )
-    unseen = np.full(len(names), absent is State.UNKNOWN)
-    unseen[columns[columns >= 0]] = labels.unseen[columns >= 0]
-    return Labels(entries.tocsr(), labels.implicit, names=names, unseen=unseen)
 
 
 def _match(path: Path, columns: list[str], option: str, wanted: list[str]) -> list[str]:
     """The columns that names and patterns stand for, in the order of the table."""
-    chosen: set[str] = set()
-    for value in wanted:
-        for name in [value] if value in columns else value.split(","):
-            found = [name] if name in columns else [c for c in columns if fnmatchcase(c, name)]
-            _require(path, columns, option, found or [name])
-            chosen.update(found)
-    return [name for name in columns if name in chosen]
+    chosen, stranger = match_columns(columns, wanted)
+    _require(path, columns, option, [stranger])
+    return chosen
 
 
 def _require(path: Path, columns: list[str], option: str, names: Any) -> None:

@@ -14,10 +14,10 @@ from sklearn.exceptions import UndefinedMetricWarning
 from labelgap import metrics
 from labelgap.cli._models import load_model
 from labelgap.cli._options import LabelledOptions, TableFileIfAny, Threshold
-from labelgap.cli._read_data import Hints, InputRows, align, read_labelled
+from labelgap.cli._read_data import Hints, InputRows, read_labelled
 from labelgap.cli._table_files import Predictions, check_table_target, read_predictions, save_table
 from labelgap.cli._terminal import BadInputError, Terminal, table
-from labelgap.labels import Labels, LabelWarning, State
+from labelgap.labels import Labels, LabelWarning
 
 
 def evaluate(
@@ -116,8 +116,8 @@ def _shared_labels(rows: InputRows, predicted: Predictions) -> Labels:
             f"{rows.place}: no label of the truth ({names[0]!r}, ...) is among the predicted ones "
             f"({predicted.labels[0]!r}, ...); name them alike"
         )
-    absent = None if rows.lists_labels else State.UNKNOWN
-    return align(rows.labels, predicted.labels, absent=absent)
+    absent = "drop" if rows.lists_labels else "unseen"
+    return rows.labels.with_columns(predicted.labels, absent=absent)
 
 
 def _evaluate(

@@ -10,7 +10,7 @@ from labelgap.data._load import cache_folder, load_dataset
 from labelgap.data._matlab import read_mat, read_mat_views
 from labelgap.data._pairs import read_svmlight, read_xc
 from labelgap.data._registry import DatasetInfo, dataset_info, list_datasets
-from labelgap.data._tables import add_words, fit_tfidf, read_label_table, read_table
+from labelgap.data._tables import add_words, fit_tfidf, match_columns, read_label_table, read_table
 
 __all__ = [
     "DATABASES",
@@ -26,6 +26,7 @@ __all__ = [
     "fit_tfidf",
     "list_datasets",
     "load_dataset",
+    "match_columns",
     "read_arff",
     "read_array_pickle",
     "read_frame",

@@ -33,6 +33,8 @@ class Dataset:
         The text of each row, where there is a column of text.
     table : TableName, default=None
         The files that the rows come from, for messages about a row.
+    labels_read : str, default=None
+        A sentence of how labels were read from a table.
 
     See Also
     --------
@@ -57,6 +59,7 @@ class Dataset:
     ids: np.ndarray | None = None
     texts: np.ndarray | None = None
     table: TableName | None = None
+    labels_read: str | None = None
 
     def __post_init__(self) -> None:
         if self.X.shape[0] != self.Y.n_samples:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any, Literal
 
@@ -12,9 +14,15 @@ from scipy import sparse
 from labelgap.data._contents import DataFormatError
 from labelgap.data._dataset import Dataset
 from labelgap.data._frames import TableName, read_frame
-from labelgap.labels import Labels
+from labelgap.labels import (
+    EmptyName,
+    LabelCellError,
+    Labels,
+    read_label_column,
+    read_label_frame,
+)
 
-__all__ = ["add_words", "fit_tfidf", "read_label_table", "read_table"]
+__all__ = ["add_words", "fit_tfidf", "match_columns", "read_label_table", "read_table"]
 
 Implicit = Literal["negative", "unknown", "unlabeled"]
 _LARGEST_EXACT = 2.0**53
@@ -33,6 +41,8 @@ def read_table(
     tfidf: Mapping[str, Any] | Literal[False] | None = None,
     drop: Sequence[str] = (),
     train: Any = None,
+    separator: str = "auto",
+    empty: EmptyName = "auto",
 ) -> Dataset:
     """Read features, labels, ids and texts from CSV or Parquet files or from frames.
 
@@ -41,7 +51,9 @@ def read_table(
     source : path, pandas or polars frame
         One row per item. Files are told apart by their names (``.parquet``, else CSV).
     label_columns : sequence of str, default=None
-        The columns of `source` that are labels: 1, 0 and empty for unknown.
+        The columns of `source` that are labels, or patterns such as "tag_*": 1, 0 and empty for
+        unknown, yes and no, x and nothing. One column may list the labels of each row: "a;b;c",
+        JSON lists, collections.
     label_table : path or frame, default=None
         Instead of label columns: a long table with one (item, label) pair per line.
     item : str, default=None
@@ -64,6 +76,10 @@ def read_table(
     train : int or bool array, default=None
         The training rows. Vocabulary and term weights come from these rows alone, and the data
         set gets the corresponding split.
+    separator : str, default="auto"
+        What is between two labels in a column that lists them; "json" reads JSON lists.
+    empty : {"auto", "zero", "unknown"}, default="auto"
+        What an empty cell of a label means, as in :meth:`labelgap.Labels.from_frame`.
 
     Returns
     -------
@@ -96,10 +112,13 @@ def read_table(
     if item is not None:
         _require_columns(frame, file, [item])
         ids = frame[item].to_numpy()
+    sentence = None
     if label_columns is not None:
         if item is not None:
             _check_ids(frame[item], file)
-        Y = _wide_labels(frame, file, label_columns, implicit)
+        label_columns = _label_columns(frame, file, label_columns)
+        how = {"separator": separator, "empty": empty}
+        Y, sentence = _wide_labels(frame, file, label_columns, implicit, how)
     else:
         options: Any = {"item": item, "label": label, "value": value, "implicit": implicit}
         Y = read_label_table(label_table, frame[item], file=file, **options)
@@ -116,7 +135,8 @@ def read_table(
             names += [f"{text}: {term}" for term in vectorizer.get_feature_names_out()]
     train, test = split or (None, None)
     features = np.array(names, dtype=object)
-    return Dataset(Path(file).stem, X, Y, features, train, test, ids=ids, texts=texts, table=file)
+    known: Any = {"ids": ids, "texts": texts, "table": file, "labels_read": sentence}
+    return Dataset(Path(file).stem, X, Y, features, train, test, **known)
 
 
 def read_label_table(
@@ -188,12 +208,14 @@ def read_label_table(
             **pairs_file.place(int(empty[0])),
             remedy="Remove the line or name the label",
         )
+    values = None
     if value is not None:
-        _refuse_other_values(pairs[value], pairs_file)
+        with _no_label(pairs_file):
+            values = read_label_column(pairs[value])
     return Labels.from_long(
         np.array([position[one] for one in named], dtype=np.int64),
         pairs[label].to_numpy(),
-        None if value is None else pairs[value].to_numpy(),
+        values,
         item_order=np.arange(len(ids)),
         implicit=implicit,
     )
@@ -300,41 +322,66 @@ def _require_columns(frame: Any, file: TableName, names: Any) -> None:
             )
 
 
+def _label_columns(frame: Any, file: TableName, wanted: Sequence[str]) -> list[str]:
+    """The label columns in the order given; those of a pattern in the order of the table."""
+    columns = list(frame.columns)
+    chosen: dict[str, None] = {}
+    for name in wanted:
+        found, _ = ([name], None) if name in columns else match_columns(columns, [name])
+        _require_columns(frame, file, found or [name])
+        chosen.update(dict.fromkeys(found))
+    return list(chosen)
+
+
+def match_columns(columns: Sequence[str], wanted: Sequence[str]) -> tuple[list[str], str | None]:
+    """Return the columns that names and patterns stand for, in their order, and a name of none.
+
+    Parameters
+    ----------
+    columns : sequence of str
+    wanted : sequence of str
+        Names, patterns such as "tag_*", or several of them separated by commas.
+
+    Examples
+    --------
+    >>> from labelgap.data import match_columns
+    >>> match_columns(["id", "tag_a", "tag_b"], ["tag_*"])
+    (['tag_a', 'tag_b'], None)
+    """
+    chosen: set[str] = set()
+    for value in wanted:
+        for name in [value] if value in columns else str(value).split(","):
+            found = [name] if name in columns else [c for c in columns if fnmatchcase(str(c), name)]
+            if not found:
+                return [], name
+            chosen.update(found)
+    return [name for name in columns if name in chosen], None
+
+
 def _wide_labels(
-    frame: Any, file: TableName, label_columns: Sequence[str], implicit: Implicit
-) -> Labels:
-    if implicit not in ("negative", "unlabeled"):
+    frame: Any, file: TableName, columns: Sequence[str], zeros: Implicit, how: Mapping[str, str]
+) -> tuple[Labels, str]:
+    if zeros not in ("negative", "unlabeled"):
         raise ValueError(
-            f"implicit={implicit!r} with label columns: use 'negative' or 'unlabeled', and leave "
+            f"implicit={zeros!r} with label columns: use 'negative' or 'unlabeled', and leave "
             "the cells of unknown labels empty"
         )
-    _require_columns(frame, file, label_columns)
-    for name in label_columns:
-        _refuse_other_values(frame[name], file)
-    return Labels.from_frame(frame[list(label_columns)], zeros=implicit)
+    with _no_label(file):
+        return read_label_frame(frame[list(columns)], zeros=zeros, **how)  # type: ignore[arg-type]
 
 
-def _refuse_other_values(column: Any, file: TableName) -> None:
-    """A column with a word in it is text throughout: what is wrong is the word, not its ones."""
-    if column.dtype.kind in "biuf":
-        numbers = column.to_numpy(dtype=np.float64, na_value=np.nan)
-        wrong = np.flatnonzero(~np.isnan(numbers) & (numbers != 0) & (numbers != 1))
-        row = int(wrong[0]) if wrong.size else None
-        shown = None if row is None else f"{numbers[row]:g}"
-    else:
-        row = _first_word(column)
-        if row is not None and (
-            not isinstance(column.iloc[row], str) or _is_number(column.iloc[row])
-        ):
-            return
-        shown = None if row is None else repr(column.iloc[row])
-    if row is None:
-        return
-    raise DataFormatError(
-        f"column {column.name!r} holds {shown}, which is no label",
-        **file.place(row),
-        remedy="Write 1, 0 or an empty cell for unknown",
-    )
+@contextmanager
+def _no_label(file: TableName) -> Iterator[None]:
+    """Say where in a file a cell is that is no label."""
+    try:
+        yield
+    except LabelCellError as error:
+        shown = repr(error.value) if isinstance(error.value, str) else f"{error.value:g}"
+        raise DataFormatError(
+            f"column {error.column!r} holds {shown}, which is no label",
+            **file.place(error.row),
+            remedy="Write 1, 0 or an empty cell for unknown",
+        ) from None
 
 
 def _numbers(frame: Any, file: TableName, columns: list) -> np.ndarray:

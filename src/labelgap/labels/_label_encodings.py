@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import warnings
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, Self
@@ -10,8 +11,9 @@ import numpy as np
 from scipy import sparse
 
 from labelgap.extras import require
-from labelgap.labels import _label_readers, state_matrix
+from labelgap.labels import _label_frames, _label_readers, state_matrix
 from labelgap.labels.states import (
+    EmptyName,
     ImplicitName,
     LabelWarning,
     State,
@@ -21,6 +23,7 @@ from labelgap.labels.states import (
 )
 
 _MAX_CELLS = 2**28
+log = logging.getLogger("labelgap")
 
 
 class Encodings:
@@ -83,7 +86,7 @@ class Encodings:
         <Labels: 2 rows x 3 labels, 2 relevant, 2 unknown>
         """
         if names is None and hasattr(array, "columns"):
-            names = _label_readers.frame_names(array)
+            names = _label_frames.frame_names(array)
         return warned(cls(*_label_readers.parse_signed(array), names=names))
 
     @classmethod
@@ -118,8 +121,18 @@ class Encodings:
         return warned(cls(*parts, names=names))
 
     @classmethod
-    def from_frame(cls, frame: Any, *, zeros: ZerosName = "negative") -> Self:
-        """Read a pandas, polars or pyarrow table with one column per label, nulls for unknown.
+    def from_frame(
+        cls,
+        frame: Any,
+        *,
+        zeros: ZerosName = "negative",
+        separator: str = "auto",
+        empty: EmptyName = "auto",
+    ) -> Self:
+        """Read a pandas, polars or pyarrow table: a column per label, or one that lists labels.
+
+        Cells of a label are 1 and 0, true and false, yes and no, or x and nothing. A single column
+        may list the labels of each row: "a;b;c", JSON lists, collections.
 
         Parameters
         ----------
@@ -127,10 +140,19 @@ class Encodings:
             The entries. Columns that pandas numbered leave the labels without names.
         zeros : {"negative", "unlabeled"}, default="negative"
             Whether a zero is a "no" or may be a missing label.
+        separator : str, default="auto"
+            What is between two labels of a list; "json" reads JSON lists, "auto" finds out.
+        empty : {"auto", "zero", "unknown"}, default="auto"
+            What an empty cell means. "auto": unknown where the table has another way to say no (0,
+            no, an empty list), and a zero where it has none, as with x or "a;b".
 
         Returns
         -------
         Labels
+
+        See Also
+        --------
+        labelgap.labels.read_label_frame : The same, with a sentence that says how it was read.
 
         Examples
         --------
@@ -138,24 +160,37 @@ class Encodings:
         >>> from labelgap import Labels
         >>> Labels.from_frame(pd.DataFrame({"rock": [1, None], "jazz": [0, 1]}))
         <Labels: 2 rows x 2 labels, 2 relevant, 1 unknown>
+        >>> Labels.from_frame(pd.DataFrame({"tags": ["rock;jazz", None]})).to_dense().tolist()
+        [[1.0, 1.0], [0.0, 0.0]]
         """
-        parts, names = _label_readers.parse_frame(frame, zeros=zeros)
-        return warned(cls(*parts, names=names))
+        found = _label_frames.parse_frame(frame, zeros=zeros, separator=separator, empty=empty)
+        log.info(found.sentence)
+        return warned(cls(*found.parts, names=found.names))
 
     @classmethod
     def from_tag_sets(
-        cls, tag_sets: Iterable, *, names=None, zeros: ZerosName = "negative"
+        cls,
+        tag_sets: Iterable,
+        *,
+        names=None,
+        zeros: ZerosName = "negative",
+        separator: str = "auto",
+        empty: EmptyName = "auto",
     ) -> Self:
-        """Read one collection of tags per row; ``None`` is a row of unknown entries.
+        """Read one collection of tags per row, or a text that lists them.
 
         Parameters
         ----------
-        tag_sets : iterable of sets or lists of tags, or None
-            One element per row.
+        tag_sets : iterable of sets or lists of tags, of str, or None
+            One element per row; ``None`` in place of a collection is a row of unknown entries.
         names : sequence, default=None
             The labels in column order; by default all tags, sorted.
         zeros : {"negative", "unlabeled"}, default="negative"
             Whether a tag that a row does not list is a "no" or may be missing.
+        separator : str, default="auto"
+            What is between two tags of a text; "json" reads JSON lists, "auto" finds out.
+        empty : {"auto", "zero", "unknown"}, default="auto"
+            What an empty element means, as in :meth:`from_frame`.
 
         Returns
         -------
@@ -166,8 +201,11 @@ class Encodings:
         >>> from labelgap import Labels
         >>> Labels.from_tag_sets([{"sea", "sky"}, {"sky"}, None]).names.tolist()
         ['sea', 'sky']
+        >>> Labels.from_tag_sets(["sky, sea", "sky"], separator=",").to_dense().tolist()
+        [[1.0, 1.0], [0.0, 1.0]]
         """
-        parts, names = _label_readers.parse_tag_sets(tag_sets, names=names, zeros=zeros)
+        rows, names = _label_frames.tag_sets_of(tag_sets, names, separator, empty)
+        parts, names = _label_readers.parse_tag_sets(rows, names=names, zeros=zeros)
         return warned(cls(*parts, names=names))
 
     @classmethod

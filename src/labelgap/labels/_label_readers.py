@@ -1,11 +1,10 @@
-"""What the encodings of other people say, as state codes: matrices, frames, tag sets, long tables."""
+"""What the encodings of other people say, as state codes: matrices, tag sets, long tables."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from typing import Any
 
-import narwhals.stable.v2 as nw
 import numpy as np
 from scipy import sparse
 
@@ -18,7 +17,6 @@ from labelgap.labels.states import (
     check_names,
     is_missing,
     object_array,
-    pack,
     read_ids,
     read_matrix,
     read_values,
@@ -125,70 +123,6 @@ def _check_mask(mask: np.ndarray) -> np.ndarray:
             f"observed[{i}, {j}] = {shown(mask[i, j])}: use True where somebody looked"
         )
     return mask.astype(bool)
-
-
-# -- frames ------------------------------------------------------------------------------------
-
-
-def parse_frame(frame: Any, *, zeros: str) -> tuple[Parts, list | None]:
-    zero = zero_state(zeros)
-    if hasattr(frame, "collect") or not hasattr(frame, "columns"):
-        raise TypeError(
-            f"frame: expected a pandas, polars or pyarrow table, got {type(frame).__name__}; "
-            "collect() a lazy frame first"
-        )
-    names = frame_names(frame)
-    check_names(names, len(names))
-    if _is_sparse_frame(frame):
-        parts = _sparse_frame(frame, names, zero)
-    else:
-        parts = _dense_frame(frame, names, zero)
-    return parts, None if _is_unnamed(frame) else names
-
-
-def frame_names(frame: Any) -> list:
-    return list(frame.column_names if hasattr(frame, "column_names") else frame.columns)
-
-
-def _is_unnamed(frame: Any) -> bool:
-    """Whether pandas numbered the columns because nobody named them."""
-    columns = frame.columns
-    return type(columns).__name__ == "RangeIndex" and list(columns) == list(range(len(columns)))
-
-
-def _dense_frame(frame: Any, names: list, zero: State) -> Parts:
-    table = nw.from_native(frame, eager_only=True)
-    is_one, gaps = np.empty(table.shape, dtype=bool), np.empty(table.shape, dtype=bool)
-    for j, name in enumerate(names):
-        column, place = table[:, j], _column_place(name)
-        null = column.is_null().to_numpy().astype(bool)
-        values, gaps[:, j] = read_values(np.ma.MaskedArray(column.to_numpy(), mask=null), place)
-        is_one[:, j] = check_binary(values, gaps[:, j], place)
-    return pack(is_one, gaps, zero)
-
-
-def _column_place(name: Any):
-    return lambda index: f"column {name!r}, row {index[0]}: value"
-
-
-def _is_sparse_frame(frame: Any) -> bool:
-    """A pandas frame whose unstored entries are all zero."""
-    fills = [getattr(dtype, "fill_value", None) for dtype in getattr(frame, "dtypes", ())]
-    return bool(fills) and hasattr(frame, "sparse") and all(fill in (0, False) for fill in fills)
-
-
-def _sparse_frame(frame: Any, names: list, zero: State) -> Parts:
-    stored = sparse.csr_array(frame.sparse.to_coo())
-    stored.sort_indices()
-    rows = state_matrix.rows_of(stored)
-
-    def place(index: tuple[int, ...]) -> str:
-        entry = index[0]
-        return f"column {names[stored.indices[entry]]!r}, row {rows[entry]}: value"
-
-    values, gaps = read_values(stored.data, place)
-    codes = np.where(check_binary(values, gaps, place), State.RELEVANT, State.UNKNOWN)
-    return state_matrix.select(stored, (values != 0) | gaps, codes.astype(np.int8)), zero
 
 
 # -- tag sets ----------------------------------------------------------------------------------

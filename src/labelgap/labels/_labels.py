@@ -1,4 +1,4 @@
-"""The label matrix of the whole library, and the door for every encoding of it."""
+"""The label matrix of the whole library."""
 
 from __future__ import annotations
 
@@ -9,14 +9,13 @@ import numpy as np
 from scipy import sparse
 
 from labelgap.labels import state_matrix
-from labelgap.labels._label_encodings import Encodings, warned
+from labelgap.labels._label_encodings import Encodings
 from labelgap.labels.states import (
     ImplicitName,
     State,
     ZerosName,
     check_names,
     implicit_state,
-    is_missing,
     same_names,
     zero_state,
 )
@@ -289,6 +288,50 @@ class Labels(Encodings):
         """Return the same labels under other names."""
         return self._like(self.entries, names=check_names(names, self.n_labels))
 
+    def with_columns(self, names: Sequence | np.ndarray, *, absent: str = "error") -> Labels:
+        """Return the same labels in the order of ``names``.
+
+        Parameters
+        ----------
+        names : sequence
+            Names of labels. A label that these rows do not mention has the implicit state in all of
+            them.
+        absent : {"error", "drop", "unseen"}, default="error"
+            "error" refuses labels that are not among ``names``, and "drop" leaves them out. "unseen"
+            leaves them out as well, and marks labels that these rows do not mention as unseen.
+
+        Returns
+        -------
+        Labels
+
+        Examples
+        --------
+        >>> from labelgap import Labels
+        >>> Labels.from_tag_sets([{"sky"}, {"sea"}]).with_columns(["sky", "land", "sea"]).to_dense()
+        array([[1., 0., 0.],
+               [0., 0., 1.]])
+        """
+        if self.names is None:
+            raise ValueError("these labels have no names: give them with with_names")
+        if same_names(self.names, check_names(names, len(names))):
+            return self
+        target = {name: j for j, name in enumerate(names)}
+        columns = np.array([target.get(name, -1) for name in self.names], dtype=np.int64)
+        strangers = np.flatnonzero(columns < 0)
+        if strangers.size and absent == "error":
+            raise ValueError(
+                f"label {self.names[strangers[0]]!r} is not among the {len(names)} known labels; "
+                "leave it out, or learn it first"
+            )
+        moved = columns[self.entries.indices]
+        keep, rows = moved >= 0, state_matrix.rows_of(self.entries)
+        entries = sparse.csr_array(
+            (self.entries.data[keep], (rows[keep], moved[keep])), (self.n_samples, len(names))
+        )
+        unseen = np.full(len(names), absent == "unseen")
+        unseen[columns[columns >= 0]] = self.unseen[columns >= 0]
+        return Labels(entries, self.implicit, names=names, unseen=unseen)
+
     def with_unseen(self, unseen: Any) -> Labels:
         """Return the same labels with more columns unseen; what was stored there is dropped.
 
@@ -341,97 +384,3 @@ class Labels(Encodings):
             return seen - np.diff(self.entries.indptr)
         stored = np.bincount(self.entries.indices, minlength=self.n_labels)
         return np.where(self.unseen, 0, self.n_samples - stored)
-
-
-def as_labels(y: Any, *, n_samples: int | None = None, zeros: ZerosName = "negative") -> Labels:
-    """Return :class:`Labels` from any encoding: arrays, frames, sparse matrices, tag sets.
-
-    Parameters
-    ----------
-    y : Labels, array, masked array, frame or sparse matrix of shape (n_samples, n_labels)
-        Dense arrays and frames hold 1, 0 and NaN (or null, or masked) for unknown. Sparse
-        matrices hold the positives; what is not stored is a zero. A list (or series) of sets, or
-        of lists of strings, is read as tag sets. Signed coding, long tables and sparse masks have
-        constructors of their own on :class:`Labels`.
-    n_samples : int, default=None
-        The number of rows the labels must have, usually that of ``X``.
-    zeros : {"negative", "unlabeled"}, default="negative"
-        Meaning of a zero in an encoding that cannot say it; ignored for :class:`Labels`, which
-        carry the meaning themselves.
-
-    Returns
-    -------
-    Labels
-
-    See Also
-    --------
-    Labels : the label matrix, with a constructor per encoding.
-
-    Examples
-    --------
-    >>> from labelgap import as_labels
-    >>> as_labels([[1, 0, float("nan")], [0, 1, 1]])
-    <Labels: 2 rows x 3 labels, 3 relevant, 1 unknown>
-    """
-    if y is None:
-        raise ValueError("y is missing: this estimator requires y, a label matrix (rows x labels)")
-    if isinstance(y, Labels):
-        labels = warned(y)
-    elif sparse.issparse(y):
-        labels = Labels.from_sparse(y, zeros=zeros)
-    elif hasattr(y, "columns") or hasattr(y, "column_names"):
-        labels = Labels.from_frame(y, zeros=zeros)
-    elif _is_tag_sets(y):
-        labels = Labels.from_tag_sets(y, zeros=zeros)
-    else:
-        labels = Labels.from_dense(y, zeros=zeros)
-    if n_samples is not None and labels.n_samples != n_samples:
-        raise ValueError(
-            f"X and y have inconsistent numbers of samples: X has {n_samples} rows, "
-            f"y has {labels.n_samples}; give one row of labels per row of X"
-        )
-    return labels
-
-
-def _is_tag_sets(y: Any) -> bool:
-    """A list or series whose rows are sets, or hold strings: lists of numbers are a matrix."""
-    if not isinstance(y, (list, tuple)) and getattr(y, "ndim", None) != 1:
-        return False
-    rows = [row for row in y if not is_missing(row)]
-    if any(isinstance(row, (set, frozenset)) for row in rows):
-        return True
-    is_collection = all(isinstance(row, (list, tuple)) for row in rows)
-    return is_collection and any(isinstance(tag, str) for row in rows for tag in row)
-
-
-def observed_prevalence(labels: Labels, smoothing: float = 1.0) -> np.ndarray:
-    """Return the smoothed fraction of relevant entries among the observed ones of each label.
-
-    ``(n_relevant + smoothing * p) / (n_observed + smoothing)``, where ``p`` is the fraction over
-    all labels together, itself ``(n_relevant + 1/2) / (n_observed + 1)``. A label with no observed
-    entry has the prevalence ``p``. Unlabeled zeros count as zeros.
-
-    Parameters
-    ----------
-    labels : Labels
-        The labels.
-    smoothing : float, default=1.0
-        How many entries ``p`` counts as.
-
-    Returns
-    -------
-    ndarray of shape (n_labels,)
-
-    Examples
-    --------
-    >>> from labelgap.labels import as_labels, observed_prevalence
-    >>> observed_prevalence(as_labels([[1, 0], [1, 0], [1, 1]]), smoothing=0.0).round(2)
-    array([1.  , 0.33])
-    """
-    n_observed = labels.n_observed(axis=0, unlabeled=True)
-    n_relevant = labels.n_positives(axis=0)
-    pooled = (n_relevant.sum() + 0.5) / (n_observed.sum() + 1)
-    weight = n_observed + smoothing
-    prevalence = np.full(labels.n_labels, pooled)
-    np.divide(n_relevant + smoothing * pooled, weight, out=prevalence, where=weight > 0)
-    return prevalence

@@ -13,6 +13,7 @@ from scipy import sparse
 
 ImplicitName = Literal["negative", "unknown", "unlabeled"]
 ZerosName = Literal["negative", "unlabeled"]
+EmptyName = Literal["auto", "zero", "unknown"]
 
 
 class LabelWarning(UserWarning):
@@ -28,6 +29,20 @@ class LabelWarning(UserWarning):
     >>> issubclass(caught[0].category, LabelWarning)
     True
     """
+
+
+class LabelCellError(ValueError):
+    """Say which cell of a table of labels cannot be read.
+
+    Attributes
+    ----------
+    column, row, value
+        Its place, rows counted from 0, and what it holds.
+    """
+
+    def __init__(self, column: Any, row: int, value: Any, message: str) -> None:
+        super().__init__(message)
+        self.column, self.row, self.value = column, row, value
 
 
 class State(IntEnum):
