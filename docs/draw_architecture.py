@@ -42,6 +42,7 @@ LAYERS: list[tuple[str, dict[str, str]]] = [
             "one_vs_rest": "one model per label",
             "propensity": "label frequency",
             "fitting": "EM, Gibbs, blocks",
+            "text": "of items and labels",
             "zero_shot": "unseen labels",
             "losses": "for networks",
             "estimator": "the contract",

@@ -17,7 +17,7 @@ MODULES = sorted(SOURCE.rglob("*.py"))
 
 _GROUND = {"extras", "_records", "files", "kernels", "labels", "memory", "views"}
 _LEARNING = _GROUND | {"fitting", "estimator", "targets", "metrics", "cooccurrence", "zero_shot"}
-_LEARNING |= {"propensity"}
+_LEARNING |= {"propensity", "text"}
 _DATA = {"data", "metrics", "protocols", "model_selection", "generators"}
 _METHODS = {"models", "one_vs_rest", "baselines", "imputers", "networks", "mend"}
 
@@ -39,7 +39,8 @@ ALLOWED: dict[str, set[str]] = {
     "targets": {"kernels", "labels"},
     "propensity": {"kernels"},
     "estimator": {"kernels", "labels", "targets", "metrics"},
-    "zero_shot": {"labels", "targets", "metrics", "estimator", "cooccurrence"},
+    "text": {"extras", "kernels", "labels", "memory"},
+    "zero_shot": {"labels", "targets", "metrics", "estimator", "cooccurrence", "text"},
     "fitting": {"extras", "files", "kernels", "labels", "memory"},
     "one_vs_rest": {"extras", "kernels", "labels", "memory"},
     "baselines": _LEARNING | {"one_vs_rest"},
@@ -213,6 +214,9 @@ OPTIONAL = [
     "dask",
     "onnx",
     "torch",
+    "wordllama",
+    "tokenizers",
+    "safetensors",
 ]
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -17,6 +17,7 @@ from labelgap.labels.states import (
     check_names,
     implicit_state,
     same_names,
+    texts_of_names,
     zero_state,
 )
 
@@ -44,6 +45,11 @@ class Labels(Encodings):
     unseen : bool array of shape (n_labels,), default=None
         Labels that no row could carry (known only through co-occurrence counts, for example):
         all their entries are unknown and none may be stored.
+
+    Attributes
+    ----------
+    texts : ndarray of shape (n_labels,) or None
+        Definitions of the labels, see :meth:`with_text`.
 
     See Also
     --------
@@ -76,6 +82,7 @@ class Labels(Encodings):
         self.implicit: State = state
         self.names: np.ndarray | None = check_names(names, matrix.shape[1])
         self.unseen: np.ndarray = state_matrix.check_unseen(unseen, self.entries)
+        self.texts: np.ndarray | None = None
         self._by_column: sparse.csc_array | None = None
 
     @classmethod
@@ -122,7 +129,8 @@ class Labels(Encodings):
         columns = state_matrix.as_index(columns, self.n_labels, "label")
         unseen = self.unseen[columns]
         names = None if self.names is None else check_names(self.names[columns], len(unseen))
-        return self._like(entries[:, columns], names=names, unseen=unseen)
+        texts = None if self.texts is None else self.texts[columns]
+        return self._like(entries[:, columns], names=names, unseen=unseen, texts=texts)
 
     def __repr__(self) -> str:
         unknown = self.n_samples * self.n_labels - self.n_observed(unlabeled=True)
@@ -332,6 +340,25 @@ class Labels(Encodings):
         unseen[columns[columns >= 0]] = self.unseen[columns >= 0]
         return Labels(entries, self.implicit, names=names, unseen=unseen)
 
+    def with_text(self, texts: Sequence[str] | Mapping[Any, str] | None) -> Labels:
+        """Return the same labels with a text each, such as a definition.
+
+        What learns from texts uses them in place of the names.
+
+        Parameters
+        ----------
+        texts : sequence of n_labels texts, mapping from names to texts, or None
+            A mapping may leave labels out, which then have their name; None removes the texts.
+
+        Examples
+        --------
+        >>> from labelgap import Labels
+        >>> labels = Labels.from_dense([[1, 0]], names=["use::chat", "use::edit"])
+        >>> list(labels.with_text({"use::chat": "Talking to people"}).texts)
+        ['Talking to people', None]
+        """
+        return self._like(self.entries, texts=texts_of_names(texts, self.names, self.n_labels))
+
     def with_unseen(self, unseen: Any) -> Labels:
         """Return the same labels with more columns unseen; what was stored there is dropped.
 
@@ -358,6 +385,7 @@ class Labels(Encodings):
         new.implicit = changes.get("implicit", self.implicit)
         new.names = changes.get("names", self.names)
         new.unseen = changes.get("unseen", self.unseen)
+        new.texts = changes.get("texts", self.texts)
         new._by_column = None
         return new
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numbers
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from enum import IntEnum
 from typing import Any, Literal
 
@@ -224,6 +224,23 @@ def check_names(names: Sequence | np.ndarray | None, n_labels: int) -> np.ndarra
             )
         seen[name] = j
     return array
+
+
+def texts_of_names(texts: Any, names: np.ndarray | None, n_labels: int) -> np.ndarray | None:
+    """Return one text per label, None where a mapping has none."""
+    if texts is None:
+        return None
+    if isinstance(texts, Mapping):
+        known = [] if names is None else list(names)
+        unknown = [name for name in texts if name not in set(known)]
+        if unknown:
+            raise ValueError(f"texts: {unknown[0]!r} is the name of no label")
+        texts = [texts.get(name) for name in known]
+    if isinstance(texts, str) or len(texts) != n_labels:
+        raise ValueError(
+            f"texts has {len(texts)} entries for {n_labels} labels: give one text per label"
+        )
+    return object_array(texts)
 
 
 def same_names(first: np.ndarray | None, second: np.ndarray | None) -> bool:

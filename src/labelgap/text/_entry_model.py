@@ -1,0 +1,221 @@
+"""One model over (item, label) entries: how much texts say beside the score of a model per label.
+
+With s_ij the out-of-fold log-odds of a model per label, n_ij the cosine of label j with the nearest word
+of item i, and f_j the fraction of items that carry j,
+
+    logit P(recorded_ij) = a + b s_ij + c n_ij + d log f_j,      b, c >= 0,
+
+with four numbers learned over all labels together, so that a rare label borrows from all. Two kinds of
+zeros are left out when zeros are unlabeled, since they say nothing about relevance: those of items
+without any label, which nobody may have opened, and those of labels that the item names. People often
+leave out what the name already says: where that is learned, c is negative.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+from scipy.optimize import minimize
+from scipy.special import expit
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import check_is_fitted, check_random_state
+
+from labelgap.labels import Labels, State
+from labelgap.memory import block_size
+from labelgap.text._text_match import TextMatch
+
+_MOST_ENTRIES = 2_000_000
+_LARGEST_SCORE = 15.0
+
+
+class _Weights(NamedTuple):
+    score: float
+    text: float
+    frequency: float
+    intercept: float
+
+
+class TextEntryModel(BaseEstimator):
+    """Combine scores of entries with what the texts of items and labels say.
+
+    A logistic regression over entries, with the same few weights for all labels, learned from items
+    that carry a label and entries whose label the item does not name. Scores and texts never count
+    against a label.
+
+    Parameters
+    ----------
+    l2 : float, default=1.0
+        Ridge penalty of the weights of standardised columns.
+    n_folds : int, default=5
+        Folds of items for :meth:`cross_fitted`.
+    random_state : int, RandomState or None, default=0
+        Of the folds, and of the items to learn from where there are over two million entries.
+
+    Attributes
+    ----------
+    weights_ : named tuple
+        ``score``, ``text``, ``frequency`` and ``intercept``.
+
+    See Also
+    --------
+    labelgap.text.match_texts : What the texts say about each entry.
+    labelgap.audit : Uses it with ``item_text=``.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from labelgap import as_labels
+    >>> from labelgap.text import TextEntryModel, match_texts
+    >>> texts = ["red car", "red bus", "blue car", "blue bus"] * 5
+    >>> match = match_texts(texts, ["car", "bus"], encoder="tfidf")
+    >>> Y = np.array([["car" in text, "bus" in text] for text in texts], dtype=float)
+    >>> model = TextEntryModel().fit(np.zeros((20, 2)), as_labels(Y), match)
+    >>> model.weights_.text > 0, model.weights_.score
+    (True, 0.0)
+    """
+
+    def __init__(self, *, l2: float = 1.0, n_folds: int = 5, random_state: Any = 0) -> None:
+        self.l2 = l2
+        self.n_folds = n_folds
+        self.random_state = random_state
+
+    def fit(self, scores: np.ndarray, labels: Labels, match: TextMatch) -> Self:
+        """Learn the weights.
+
+        Parameters
+        ----------
+        scores : array of shape (n_items, n_labels)
+            Log-odds from models that were fitted without the item.
+        labels : Labels
+            Unknown entries are left out.
+        match : TextMatch
+        """
+        _check_shapes(scores, labels, match)
+        self._learn(scores, labels, match, np.arange(labels.n_samples))
+        return self
+
+    def decision_function(self, scores: np.ndarray, match: TextMatch) -> np.ndarray:
+        """Return the log-odds of every entry, (n_items, n_labels).
+
+        Parameters
+        ----------
+        scores, match : as in :meth:`fit`, of these items
+        """
+        check_is_fitted(self)
+        out = np.empty(match.shape)
+        n_items, n_labels = match.shape
+        for rows in _blocks(n_items, n_labels):
+            out[rows] = self._log_odds(scores[rows], match.best(rows))
+        return out
+
+    def cross_fitted(self, scores: np.ndarray, labels: Labels, match: TextMatch) -> np.ndarray:
+        """Return the log-odds of every entry from weights that were learned without its item.
+
+        Parameters
+        ----------
+        scores, labels, match : as in :meth:`fit`
+
+        Returns
+        -------
+        ndarray of shape (n_items, n_labels)
+        """
+        _check_shapes(scores, labels, match)
+        n_folds = min(self.n_folds, labels.n_samples)
+        rng = check_random_state(self.random_state)
+        fold = rng.permutation(labels.n_samples) % n_folds
+        out = np.empty(labels.shape)
+        for left_out in range(n_folds):
+            self._learn(scores, labels, match, np.flatnonzero(fold != left_out))
+            for rows in _pieces(np.flatnonzero(fold == left_out), labels.n_labels):
+                out[rows] = self._log_odds(np.asarray(scores)[rows], match.best(rows))
+        self._learn(scores, labels, match, np.arange(labels.n_samples))
+        return out
+
+    def _learn(
+        self, scores: np.ndarray, labels: Labels, match: TextMatch, rows: np.ndarray
+    ) -> None:
+        n_relevant = labels[rows].n_positives(axis=0)
+        self._log_frequency = np.log((n_relevant + 0.5) / (rows.size + 1))
+        columns, targets = [], []
+        for part in self._informative(labels, rows):
+            known = _informative_entries(labels[part], match.named[part])
+            block = np.asarray(scores)[part], match.best(part)
+            columns.append(self._columns(*block)[known])
+            targets.append((labels[part].states() == State.RELEVANT)[known])
+        if not columns or not any(target.any() for target in targets):
+            # nothing to learn texts from: the scores stay as they are
+            self.weights_ = _Weights(1.0, 0.0, 0.0, 0.0)
+            return
+        design, y = np.concatenate(columns), np.concatenate(targets).astype(float)
+        self.weights_ = _Weights(*map(float, _nonnegative_logistic(design, y, self.l2)))
+
+    def _informative(self, labels: Labels, rows: np.ndarray) -> Iterator[np.ndarray]:
+        """Rows to learn from, in pieces: those with a label, at most two million entries."""
+        if labels.unlabeled:
+            rows = rows[labels[rows].n_positives(axis=1) > 0]
+        most = max(1, _MOST_ENTRIES // labels.n_labels)
+        if rows.size > most:
+            rng = check_random_state(self.random_state)
+            rows = np.sort(rng.choice(rows, most, replace=False))
+        yield from _pieces(rows, labels.n_labels)
+
+    def _columns(self, scores: np.ndarray, nearest: np.ndarray) -> np.ndarray:
+        limited = np.clip(scores, -_LARGEST_SCORE, _LARGEST_SCORE)
+        frequency = np.broadcast_to(self._log_frequency, limited.shape)
+        return np.stack([limited, nearest, frequency], axis=-1)
+
+    def _log_odds(self, scores: np.ndarray, nearest: np.ndarray) -> np.ndarray:
+        *slopes, intercept = self.weights_
+        return self._columns(scores, nearest) @ np.array(slopes) + intercept
+
+
+def _informative_entries(labels: Labels, named: Any) -> np.ndarray:
+    states = labels.states()
+    known = states != State.UNKNOWN
+    if labels.unlabeled:
+        # a name says it already: whether it was recorded as well says little about the other entries
+        known &= ~named.toarray()
+    return known
+
+
+def _nonnegative_logistic(design: np.ndarray, y: np.ndarray, l2: float) -> np.ndarray:
+    """Weights of score, text and frequency, and an intercept; the first two at least zero."""
+    mean, scale = design.mean(axis=0), design.std(axis=0)
+    constant = scale <= 1e-9 * np.maximum(1.0, np.abs(mean))
+    scale[constant] = 1.0
+    standard = np.column_stack([(design - mean) / scale, np.ones(len(design))])
+    standard[:, :-1][:, constant] = 0.0
+    ridge = np.append(np.full(design.shape[1], float(l2)), 0.0)
+
+    def loss_and_gradient(weights: np.ndarray) -> tuple[float, np.ndarray]:
+        z = standard @ weights
+        loss = float((np.logaddexp(0, z) - y * z).sum() + 0.5 * (ridge * weights**2).sum())
+        return loss, standard.T @ (expit(z) - y) + ridge * weights
+
+    rate = np.clip(y.mean(), 1e-6, 1 - 1e-6)
+    start = np.append(np.zeros(design.shape[1]), np.log(rate / (1 - rate)))
+    bounds = [(0, None), (0, None), (None, None), (None, None)]
+    solved = minimize(loss_and_gradient, start, jac=True, bounds=bounds, method="L-BFGS-B").x
+    slopes = solved[:-1] / scale
+    return np.append(slopes, solved[-1] - slopes @ np.where(constant, 0.0, mean))
+
+
+def _check_shapes(scores: Any, labels: Labels, match: TextMatch) -> None:
+    if np.shape(scores) != labels.shape or match.shape != labels.shape:
+        raise ValueError(
+            f"scores have shape {np.shape(scores)}, labels {labels.shape} and texts compare "
+            f"{match.shape}: all need one row per item and one column per label"
+        )
+
+
+def _blocks(n_rows: int, n_labels: int) -> Iterator[slice]:
+    size = block_size(4 * n_labels)
+    for start in range(0, n_rows, size):
+        yield slice(start, min(start + size, n_rows))
+
+
+def _pieces(rows: np.ndarray, n_labels: int) -> Iterator[np.ndarray]:
+    for part in _blocks(rows.size, n_labels):
+        yield rows[part]
