@@ -360,7 +360,7 @@ def test_decisions_of_other_data(fails, table):
 
 
 def test_nothing_is_left_when_writing_fails(run, table, monkeypatch):
-    def fail(*_):
+    def fail(*_, **__):
         raise OSError(28, "No space left on device", "audit/labels.csv")
 
     monkeypatch.setattr("labelgap.cli.audit.write_table", fail)

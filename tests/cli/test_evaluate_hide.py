@@ -241,7 +241,7 @@ def test_items_of_the_label_table_must_exist(fails):
 def test_hide_leaves_nothing_behind_when_it_fails(fails, run, monkeypatch):
     full = _complete(Path("full.csv"))
 
-    def broken(*_):
+    def broken(*_, **__):
         raise ValueError("disk on fire")
 
     monkeypatch.setattr("labelgap.cli.hide.write_table", broken)

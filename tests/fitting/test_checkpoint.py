@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 from fitting.topic_problem import BLOCK_ROWS, fit, prepare, problem, same, start
+from labelgap.files import replacing
 from labelgap.fitting import (
     ArrayRows,
     Checkpoint,
@@ -218,7 +219,14 @@ def test_failed_write_leaves_the_last_one(tmp_path):
 def test_what_a_killed_write_left_is_removed(tmp_path):
     fit(rows(), max_iter=2, checkpoint=checkpoint(tmp_path / "c"))
     (tmp_path / "c" / "iteration-000004-left").mkdir()
-    (tmp_path / "c" / "current.jsonabc.part").write_text("")
+    dead = subprocess.run(
+        [sys.executable, "-c", "import os; print(os.getpid())"], capture_output=True
+    )
+    with replacing(tmp_path / "x") as (mine,):
+        mine.write_text("")
+        host = mine.name.split("-")[1]
+    name = f".partial-{host}-{int(dead.stdout)}-01234567-current.json"
+    (tmp_path / "c" / name).write_text("")
     assert fit(rows(), max_iter=4, checkpoint=checkpoint(tmp_path / "c"))[1].n_iter == 4
     assert len(list((tmp_path / "c").iterdir())) == 2
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import json
 import os
 import pickle
 import subprocess
 import sys
+import zlib
 from itertools import pairwise
 from pathlib import Path
 from typing import NamedTuple
@@ -16,6 +16,8 @@ import pytest
 from scipy import sparse
 
 from fitting.topic_problem import BLOCK_ROWS, fit, prepare, problem, same
+from labelgap import BMLPL
+from labelgap.files import read_sealed, sealed
 from labelgap.fitting import (
     ArrayRows,
     BlockFolder,
@@ -112,9 +114,37 @@ def test_damage_is_found(tmp_path):
     with pytest.raises(ValueError, match=r"000002\.X\.data\.npy is missing or not"):
         BlockFolder(tmp_path / "rows")
     manifest = tmp_path / "rows" / "manifest.json"
-    manifest.write_text(json.dumps({"format": "labelgap-blocks", "version": 99}))
-    with pytest.raises(ValueError, match="not a manifest of version 1"):
+    manifest.write_text(sealed({"format": "labelgap-blocks", "version": 99}))
+    with pytest.raises(ValueError, match=r"damaged, or not of version 2 \(another format\)"):
         BlockFolder(tmp_path / "rows")
+
+
+def test_a_fit_reads_no_damaged_block(tmp_path):
+    X, labels = problem()
+    write_blocks(tmp_path / "rows", (X, labels), block_rows=BLOCK_ROWS)
+    model = BMLPL(2, max_iter=1, tol=0, random_state=0)
+    model.fit(tmp_path / "rows")
+    for path in sorted((tmp_path / "rows").iterdir()):
+        whole = path.read_bytes()
+        for place in (0, len(whole) // 2, len(whole) - 1):
+            path.write_bytes(whole[:place] + bytes([whole[place] ^ 4]) + whole[place + 1 :])
+            with pytest.raises(ValueError, match=f"{path.name} is damaged"):
+                model.fit(tmp_path / "rows")
+        path.write_bytes(whole)
+    model.fit(tmp_path / "rows")
+
+
+def test_indices_outside_of_a_block_are_refused_whatever_the_checksums_say(tmp_path):
+    X, labels = problem()
+    rows = tmp_path / "rows"
+    write_blocks(rows, (X, labels), block_rows=BLOCK_ROWS)
+    path = rows / "000000.X.indices.npy"
+    np.save(path, np.full_like(np.load(path), 10**8))
+    manifest = read_sealed((rows / "manifest.json").read_text())
+    manifest["blocks"][0]["files"][path.name]["crc32"] = zlib.crc32(path.read_bytes())
+    (rows / "manifest.json").write_text(sealed(manifest))
+    with pytest.raises(ValueError, match=r"000000\.X is a damaged sparse matrix"):
+        BMLPL(2, max_iter=1, tol=0, random_state=0).fit(rows)
 
 
 def test_what_cannot_be_written_is_refused(tmp_path):

@@ -8,6 +8,7 @@ stranger can be wrong but cannot run code.
 from __future__ import annotations
 
 import ast
+import hashlib
 import importlib
 import json
 import warnings
@@ -32,10 +33,11 @@ from sklearn.preprocessing import MaxAbsScaler, Normalizer, StandardScaler
 
 import labelgap
 from labelgap.cli._design_matrix import Schema, design_matrix, fill_cells
+from labelgap.cli._loaded_parts import make_sound
 from labelgap.cli._read_data import Hints, InputRows
 from labelgap.cli._terminal import Advance, BadInputError
 from labelgap.extras import require
-from labelgap.files import replacing
+from labelgap.files import expands_too_far, replacing
 from labelgap.fitting import Progress
 from labelgap.labels import Labels
 from labelgap.registry import Task, find_estimator, list_estimators
@@ -167,7 +169,7 @@ def _setting(text: str) -> tuple[str, Any]:
 
 # -- model files
 
-FORMAT = 1
+FORMAT = 2
 TRUSTED_TYPES = (
     "numpy.dtype",
     "scipy.sparse._csr.csr_array",
@@ -204,7 +206,12 @@ class SavedModel:
         numbers = self.schema.columns_of(rows)
         numbers = fill_cells(rows, numbers, self.filler, keep=self.about.get("empty") == "keep")
         X = design_matrix(rows, numbers, self.vectorizer)
-        return self.estimator.predict_proba(X)
+        try:
+            return self.estimator.predict_proba(X)
+        except (AttributeError, IndexError, KeyError, TypeError) as error:
+            raise BadInputError(
+                f"the model is damaged ({type(error).__name__}: {error}); fit it again"
+            ) from error
 
     def save(self, path: Path) -> None:
         """Write the model; an existing file is replaced only when all is written."""
@@ -217,6 +224,7 @@ class SavedModel:
             "labelgap": labelgap.__version__,
             "scikit-learn": sklearn.__version__,
             "created": datetime.now(UTC).isoformat(timespec="seconds"),
+            "sha256": hashlib.sha256(document).hexdigest(),
             "schema": self.schema.as_dict(),
         }
         with replacing(path) as (partial,), zipfile.ZipFile(partial, "w") as archive:
@@ -228,7 +236,10 @@ def load_model(path: Path) -> SavedModel:
     """Read what :meth:`SavedModel.save` wrote."""
     skops = require("skops.io", extra="cli", purpose="loading a model")
     about, document = _members(path)
-    types = skops.get_untrusted_types(data=document)
+    try:
+        types = skops.get_untrusted_types(data=document)
+    except Exception as error:
+        raise _damaged(path, error) from error
     if strange := [one for one in types if one not in TRUSTED_TYPES and not _is_ours(one)]:
         raise BadInputError(
             f"{path}: holds the type {min(strange)}, which no model of labelgap has; do not use it"
@@ -236,14 +247,22 @@ def load_model(path: Path) -> SavedModel:
     try:
         parts = skops.loads(document, trusted=types)
         schema = Schema(**about.pop("schema"))
+        make_sound(parts)
         return SavedModel(
             parts["estimator"], parts["vectorizer"], parts.get("filler"), schema, about
         )
-    except (KeyError, TypeError, AttributeError) as error:
-        raise BadInputError(
-            f"{path}: the model was made by labelgap {about.get('labelgap')} and cannot be read by "
-            f"{labelgap.__version__}; fit it again"
-        ) from error
+    # whoever makes a file by hand can make it fail anywhere
+    except Exception as error:
+        raise _damaged(path, error, about.get("labelgap")) from error
+
+
+def _damaged(path: Path, error: Exception, made_by: Any = None) -> BadInputError:
+    by = "" if made_by in (None, labelgap.__version__) else f", and was made by labelgap {made_by}"
+    said = " ".join(str(error).split())[:200]
+    return BadInputError(
+        f"{path}: the model is damaged, or cannot be read by labelgap {labelgap.__version__}{by} "
+        f"({type(error).__name__}: {said}); fit it again"
+    )
 
 
 def _is_ours(type_name: str) -> bool:
@@ -260,15 +279,23 @@ def _members(path: Path) -> tuple[dict[str, Any], bytes]:
         raise BadInputError(f"{path}: there is no such model; make one with: labelgap fit")
     try:
         with zipfile.ZipFile(path) as archive:
+            n_bytes = sum(member.file_size for member in archive.infolist())
+            if expands_too_far(n_bytes, path.stat().st_size):
+                raise ValueError("it becomes far larger when decompressed")
             about = json.loads(archive.read(_ABOUT))
             document = archive.read(_MODEL)
-    except (zipfile.BadZipFile, KeyError, json.JSONDecodeError) as error:
+            about.get("format")
+    # a damaged archive fails in a dozen ways: zlib, struct, unknown compression, ...
+    except Exception as error:
         raise BadInputError(
-            f"{path}: is not a model of labelgap; make one with: labelgap fit"
+            f"{path}: is not a model of labelgap, or is damaged ({error}); make one with: "
+            "labelgap fit"
         ) from error
     if about.get("format") != FORMAT:
         raise BadInputError(
             f"{path}: has format {about.get('format')}, written by labelgap "
             f"{about.get('labelgap')}; this version reads format {FORMAT}: fit the model again"
         )
+    if about.get("sha256") != hashlib.sha256(document).hexdigest():
+        raise BadInputError(f"{path}: is damaged, its checksum differs; fit the model again")
     return about, document

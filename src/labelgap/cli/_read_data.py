@@ -12,6 +12,7 @@ import numpy as np
 
 from labelgap.auditing import DataSource
 from labelgap.cli._options import Format, LabelledOptions, RowOptions, SplitPart, Zeros
+from labelgap.cli._table_files import as_written
 from labelgap.cli._terminal import BadInputError, Terminal, reading
 from labelgap.data import (
     DATABASES,
@@ -328,6 +329,7 @@ def _with_long_labels(rows: InputRows, options: LabelledOptions, names: list[str
         raise BadInputError(f"--label-table {path}: there is no such file; check the path")
     ids = [rows.item, options.label_column]
     pairs, file = read_frame(path or options.data, query=options.label_query, ids=ids)
+    pairs = as_written(pairs)
     value = options.value_column or ("value" if "value" in pairs.columns else None)
     labels = read_label_table(
         pairs,

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, TextIO
+from typing import Annotated, Any, TextIO
 
 import numpy as np
+import typer
 
 from labelgap.cli._terminal import BadInputError, reading
 from labelgap.data import read_frame, read_table
@@ -17,6 +17,17 @@ from labelgap.extras import require
 from labelgap.files import replacing
 
 _SUFFIXES = (".csv", ".parquet", ".pq")
+# what spreadsheets take for the beginning of a formula
+_FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n")
+
+RawCsv = Annotated[
+    bool,
+    typer.Option(
+        "--raw-csv",
+        help="Write text that begins like a formula as it is; by default CSV files get an "
+        "apostrophe before it, so that no spreadsheet runs it.",
+    ),
+]
 
 Columns = Mapping[str, np.ndarray]
 
@@ -44,11 +55,11 @@ def check_table_target(path: Path, option: str = "--out") -> Path:
     return check_target(path, option)
 
 
-def write_table(columns: Columns, path: Path, suffix: str) -> None:
-    """Write columns of equal length; ``suffix`` tells the format."""
+def write_table(columns: Columns, path: Path, suffix: str, *, raw: bool = False) -> None:
+    """Write columns of equal length; ``suffix`` tells the format, ``raw`` is for text."""
     if suffix.lower() == ".csv":
         with open(path, "w", encoding="utf-8", newline="") as stream:
-            write_csv(columns, stream)
+            write_csv(columns, stream, raw=raw)
         return
     arrow = require("pyarrow", extra="frames", purpose="writing Parquet")
     parquet = require("pyarrow.parquet", extra="frames", purpose="writing Parquet")
@@ -62,38 +73,65 @@ def check_folder(out: Path) -> None:
         raise BadInputError(f"--out {out}: is a file; give the name of a folder")
 
 
-@contextmanager
-def files_in(out: Path, names: Iterable[str]) -> Iterator[tuple[Path, ...]]:
-    """Paths to write the files of a folder to, which is made if need be: all files or none."""
-    made = not out.exists()
-    out.mkdir(parents=True, exist_ok=True)
-    try:
-        with replacing(*(out / name for name in names)) as partial:
-            yield partial
-    except BaseException:
-        if made:
-            out.rmdir()
-        raise
-
-
-def save_table(columns: Columns, out: Path) -> None:
+def save_table(columns: Columns, out: Path, *, raw: bool = False) -> None:
     """Write columns to a file that is replaced only when all is written."""
     with replacing(out) as (partial,):
-        write_table(columns, partial, out.suffix)
+        write_table(columns, partial, out.suffix, raw=raw)
 
 
-def write_csv(columns: Columns, stream: TextIO) -> None:
-    """Comma-separated text with a line of names; NaN is an empty cell."""
-    writer = csv.writer(stream, lineterminator="\n")
-    writer.writerow(columns)
-    writer.writerows(zip(*(_cells(column) for column in columns.values()), strict=True))
+def write_csv(columns: Columns, stream: TextIO, *, raw: bool = False) -> None:
+    """Comma-separated text with a line of names; NaN is an empty cell.
+
+    Unless ``raw``, text that a spreadsheet would run as a formula gets an apostrophe in front,
+    which makes it text.
+    """
+    writer = csv.writer(_Lines(stream), lineterminator="\r\n")
+    writer.writerow([name if raw else inert(name) for name in columns])
+    cells = (_cells(column, raw) for column in columns.values())
+    writer.writerows(zip(*cells, strict=True))
 
 
-def _cells(column: np.ndarray) -> list[Any]:
+class _Lines:
+    """Ends lines with a line feed; the csv module quotes the characters of its own ending alone."""
+
+    def __init__(self, stream: TextIO) -> None:
+        self._stream = stream
+
+    def write(self, line: str) -> int:
+        return self._stream.write(line[:-2] + "\n")
+
+
+def inert(cell: Any) -> Any:
+    """Return a cell that no spreadsheet takes for a formula; numbers stay numbers."""
+    if not isinstance(cell, str) or not cell.startswith(_FORMULA):
+        return cell
+    try:
+        float(cell)
+    except ValueError:
+        return f"'{cell}"
+    return cell
+
+
+def as_written(frame: Any) -> Any:
+    """Return a table that :func:`write_csv` wrote without the apostrophes."""
+    made = frame.rename(columns=_without_apostrophe)
+    for name in made.columns:
+        if made[name].dtype.kind not in "biufM":
+            made[name] = made[name].map(_without_apostrophe)
+    return made
+
+
+def _without_apostrophe(cell: Any) -> Any:
+    is_quoted = isinstance(cell, str) and cell[:1] == "'" and cell[1:].startswith(_FORMULA)
+    return cell[1:] if is_quoted else cell
+
+
+def _cells(column: np.ndarray, raw: bool) -> list[Any]:
     cells = np.asarray(column).tolist()
-    if np.asarray(column).dtype.kind != "f":
-        return cells
-    return ["" if cell != cell else f"{cell:.6g}" for cell in cells]
+    kind = np.asarray(column).dtype.kind
+    if kind == "f":
+        return ["" if cell != cell else f"{cell:.6g}" for cell in cells]
+    return cells if raw or kind in "biu" else list(map(inert, cells))
 
 
 @dataclass(frozen=True, eq=False)
@@ -151,6 +189,7 @@ def read_predictions(path: Path, item: str) -> Predictions:
     """A table with one column per label, or a long one with the columns label and probability."""
     with reading(path):
         frame, _ = read_frame(path, ids=[item, "label"])
+        frame = as_written(frame)
         if {"label", "probability"} <= set(frame.columns):
             return _long(path, frame, item)
         has_items = item in frame.columns

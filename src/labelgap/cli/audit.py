@@ -20,8 +20,9 @@ from labelgap.auditing import audit as run_audit
 from labelgap.cli._design_matrix import named_design
 from labelgap.cli._options import DecisionsFile, Folder, LearningOptions, RandomState, Suggestions
 from labelgap.cli._read_data import data_sources, read_labelled, zeros_of_audit
-from labelgap.cli._table_files import check_folder, files_in, write_table
+from labelgap.cli._table_files import RawCsv, check_folder, write_table
 from labelgap.cli._terminal import Terminal, ToCopy, bullets, reading, table
+from labelgap.files import replacing_folder
 from labelgap.report import write_audit_page
 
 _N_SHOWN = 10
@@ -41,6 +42,7 @@ def audit(
     decisions: DecisionsFile = None,
     random_state: RandomState = 0,
     out: Folder = Path("audit"),
+    raw_csv: RawCsv = False,
 ) -> None:
     """Find out what gaps labels have, and which labels are probably missing.
 
@@ -80,7 +82,7 @@ def audit(
             sources=data_sources(rows, source),
         )
         advance("writing the report", 0, None)
-        files = write_audit(found, out, rows.item)
+        files = write_audit(found, out, rows.item, raw_csv=raw_csv)
     terminal.result(
         {**_payload(found), "files": [str(path) for path in files]}, *_shown(found, files)
     )
@@ -94,15 +96,15 @@ def decisions_of(path: Path | None) -> ReviewDecisions | None:
         return read_decisions(path)
 
 
-def write_audit(found: Audit, out: Path, item: str) -> list[Path]:
+def write_audit(found: Audit, out: Path, item: str, *, raw_csv: bool = False) -> list[Path]:
     """All files of an audit, complete or not at all."""
     suggested, labels = audit_tables(found, item=item)
     names = ("report.html", "suggestions.csv", "suggestions.parquet", "labels.csv", "audit.json")
-    with files_in(out, names) as (page, as_csv, as_parquet, label_csv, as_json):
+    with replacing_folder(out, names) as (page, as_csv, as_parquet, label_csv, as_json):
         write_audit_page(found, page)
-        write_table(suggested, as_csv, ".csv")
+        write_table(suggested, as_csv, ".csv", raw=raw_csv)
         write_table(suggested, as_parquet, ".parquet")
-        write_table(labels, label_csv, ".csv")
+        write_table(labels, label_csv, ".csv", raw=raw_csv)
         as_json.write_text(found.to_json(indent=1) + "\n", encoding="utf-8")
     return [out / name for name in names]
 

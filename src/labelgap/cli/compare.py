@@ -15,7 +15,7 @@ from labelgap.cli._design_matrix import named_design
 from labelgap.cli._models import ModelName, Scale, ScaleOption, make_model
 from labelgap.cli._options import LearningOptions, RandomState, TableFileIfAny
 from labelgap.cli._read_data import learning_labels, read_labelled
-from labelgap.cli._table_files import check_table_target, save_table
+from labelgap.cli._table_files import RawCsv, check_table_target, save_table
 from labelgap.cli._terminal import BadInputError, Terminal, table
 from labelgap.labels import Labels, LabelWarning
 from labelgap.metrics import label_ranking_average_precision, log_loss
@@ -42,6 +42,7 @@ def compare(
     out: TableFileIfAny = None,
     scale: ScaleOption = Scale.AUTO,
     random_state: RandomState = 0,
+    raw_csv: RawCsv = False,
 ) -> None:
     """Compare models by predictions of rows they did not see; unknown entries are skipped.
 
@@ -76,7 +77,7 @@ def compare(
     lines = _summarise(measured, random_state)
     if out is not None:
         keys = list(lines[0])
-        save_table({key: np.array([line[key] for line in lines]) for key in keys}, out)
+        save_table({key: np.array([line[key] for line in lines]) for key in keys}, out, raw=raw_csv)
     payload = {
         "source": rows.place,
         "n_samples": rows.n_samples,

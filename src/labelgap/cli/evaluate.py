@@ -15,7 +15,13 @@ from labelgap import metrics
 from labelgap.cli._models import load_model
 from labelgap.cli._options import LabelledOptions, TableFileIfAny, Threshold
 from labelgap.cli._read_data import Hints, InputRows, read_labelled
-from labelgap.cli._table_files import Predictions, check_table_target, read_predictions, save_table
+from labelgap.cli._table_files import (
+    Predictions,
+    RawCsv,
+    check_table_target,
+    read_predictions,
+    save_table,
+)
 from labelgap.cli._terminal import BadInputError, Terminal, table
 from labelgap.labels import Labels, LabelWarning
 
@@ -44,6 +50,7 @@ def evaluate(
     ] = None,
     threshold: Threshold = 0.5,
     out: TableFileIfAny = None,
+    raw_csv: RawCsv = False,
 ) -> None:
     """Compare predictions with what is known of the truth; unknown entries are skipped.
 
@@ -80,7 +87,7 @@ def evaluate(
     }
     if out is not None:
         columns = {"metric": np.array(list(values)), "value": np.array(list(values.values()))}
-        save_table(columns, out)
+        save_table(columns, out, raw=raw_csv)
     terminal.result(payload, _table(payload))
 
 

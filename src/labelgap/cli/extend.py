@@ -15,7 +15,7 @@ from labelgap.cli._design_matrix import named_design
 from labelgap.cli._models import command_names, watched, with_random_state
 from labelgap.cli._options import LearningOptions, RandomState, TableFile
 from labelgap.cli._read_data import InputRows, learning_labels, read_labelled
-from labelgap.cli._table_files import check_table_target, save_table
+from labelgap.cli._table_files import RawCsv, check_table_target, save_table
 from labelgap.cli._terminal import BadInputError, Terminal, reading
 from labelgap.data import DataFormatError, read_frame
 from labelgap.labels import Labels
@@ -43,6 +43,7 @@ def extend(
         ZeroShotName, typer.Option("--model", "-m", help="What predicts them.")
     ] = _DEFAULT,
     random_state: RandomState = 0,
+    raw_csv: RawCsv = False,
 ) -> None:
     """Predict new labels for the rows of DATA: labels that no row carries.
 
@@ -72,7 +73,7 @@ def extend(
     fresh = [str(estimator.classes_[j]) for j in new]
     columns = {rows.item: rows.items}
     columns |= {name: probabilities[:, j] for name, j in zip(fresh, new, strict=True)}
-    save_table(columns, out)
+    save_table(columns, out, raw=raw_csv)
     payload = {
         "source": rows.place,
         "n_samples": rows.n_samples,

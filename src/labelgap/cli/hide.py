@@ -17,8 +17,9 @@ from labelgap.cli._design_matrix import named_design
 from labelgap.cli._models import Scale, make_model
 from labelgap.cli._options import Empty, Folder, Format, LabelledOptions, RandomState, Zeros
 from labelgap.cli._read_data import InputRows, read_labelled
-from labelgap.cli._table_files import check_folder, files_in, write_table
+from labelgap.cli._table_files import RawCsv, check_folder, write_table
 from labelgap.cli._terminal import BadInputError, Terminal, ToCopy
+from labelgap.files import replacing_folder
 from labelgap.imputers import draw_folds
 from labelgap.labels import Labels, LabelWarning, State
 from labelgap.protocols import (
@@ -59,6 +60,7 @@ def hide(
     table_format: Annotated[
         TableFormat, typer.Option("--table-format", help="The format of the tables.")
     ] = TableFormat.CSV,
+    raw_csv: RawCsv = False,
 ) -> None:
     """Hide labels on purpose, to see how well they can be recovered.
 
@@ -100,9 +102,9 @@ def hide(
         "labelgap": labelgap.__version__,
     }
     names = [*(f"{name}.{table_format}" for name in tables), "about.json"]
-    with files_in(out, names) as partial:
+    with replacing_folder(out, names) as partial:
         for columns, path in zip(tables.values(), partial[:-1], strict=True):
-            write_table(columns, path, f".{table_format}")
+            write_table(columns, path, f".{table_format}", raw=raw_csv)
         partial[-1].write_text(json.dumps(about, indent=2) + "\n", encoding="utf-8")
     files = [str(out / name) for name in names]
     terminal.result({**about, "files": files}, *_shown(about, source, files))

@@ -10,7 +10,7 @@ from labelgap.auditing import impute as impute_labels
 from labelgap.cli._design_matrix import named_design
 from labelgap.cli._options import DecisionsFile, LearningOptions, RandomState, TableFile, Threshold
 from labelgap.cli._read_data import InputRows, read_labelled, zeros_of_audit
-from labelgap.cli._table_files import check_table_target, save_table
+from labelgap.cli._table_files import RawCsv, check_table_target, save_table
 from labelgap.cli._terminal import Terminal, reading
 from labelgap.cli.audit import decisions_of
 from labelgap.labels import Labels
@@ -23,6 +23,7 @@ def impute(
     threshold: Threshold = 0.5,
     decisions: DecisionsFile = None,
     random_state: RandomState = 0,
+    raw_csv: RawCsv = False,
 ) -> None:
     """Add the labels that are probably missing, and write them all as a long table.
 
@@ -56,7 +57,7 @@ def impute(
             random_state=random_state,
             progress=advance,
         )
-    save_table(_all_labels(rows, known, added), out)
+    save_table(_all_labels(rows, known, added), out, raw=raw_csv)
     n_recorded = known.n_positives()
     payload = {
         "source": rows.place,

@@ -14,7 +14,7 @@ from rich.markup import escape
 from labelgap.cli._models import load_model
 from labelgap.cli._options import RowOptions, TableFileIfAny, Threshold
 from labelgap.cli._read_data import InputRows, read_rows
-from labelgap.cli._table_files import check_table_target, save_table, write_csv
+from labelgap.cli._table_files import RawCsv, check_table_target, save_table, write_csv
 from labelgap.cli._terminal import BadInputError, Terminal
 
 
@@ -40,6 +40,7 @@ def predict(
     ] = Give.PROBABILITIES,
     threshold: Threshold = 0.5,
     top: Annotated[int, typer.Option(min=1, help="How many labels per row, with --give top.")] = 5,
+    raw_csv: RawCsv = False,
 ) -> None:
     """Predict the labels of rows with a saved model.
 
@@ -74,9 +75,9 @@ def predict(
         "out": None if out is None else str(out),
     }
     if out is None:
-        _print(terminal, payload, columns)
+        _print(terminal, payload, columns, raw_csv)
         return
-    save_table(columns, out)
+    save_table(columns, out, raw=raw_csv)
     terminal.result(
         payload,
         f"{give} of {len(saved.schema.labels)} labels for {rows.n_samples} rows of "
@@ -109,9 +110,11 @@ def _columns(
     }
 
 
-def _print(terminal: Terminal, payload: dict, columns: dict[str, np.ndarray]) -> None:
+def _print(
+    terminal: Terminal, payload: dict, columns: dict[str, np.ndarray], raw_csv: bool
+) -> None:
     if not terminal.as_json:
-        write_csv(columns, sys.stdout)
+        write_csv(columns, sys.stdout, raw=raw_csv)
         return
     lines = zip(*(column.tolist() for column in columns.values()), strict=True)
     payload["predictions"] = [dict(zip(columns, line, strict=True)) for line in lines]

@@ -14,7 +14,7 @@ from labelgap.cli._design_matrix import named_design
 from labelgap.cli._models import command_names
 from labelgap.cli._options import LearningOptions, RandomState, TableFileIfAny
 from labelgap.cli._read_data import learning_labels, read_labelled
-from labelgap.cli._table_files import check_table_target, save_table
+from labelgap.cli._table_files import RawCsv, check_table_target, save_table
 from labelgap.cli._terminal import Terminal, reading, table
 from labelgap.registry import find_estimator
 
@@ -37,6 +37,7 @@ def select(
     ] = _DEFAULT,
     out: TableFileIfAny = None,
     random_state: RandomState = 0,
+    raw_csv: RawCsv = False,
 ) -> None:
     """Choose features that predict the labels, when labels may be missing.
 
@@ -69,7 +70,7 @@ def select(
         "stability": np.array([one.stability for one in found]),
     }
     if out is not None:
-        save_table(columns, out)
+        save_table(columns, out, raw=raw_csv)
     payload = {
         "source": rows.place,
         "features": [

@@ -12,7 +12,7 @@ from labelgap.auditing import AuditTopic, feature_rows, find_topics
 from labelgap.cli._design_matrix import named_design
 from labelgap.cli._options import LearningOptions, RandomState, TableFileIfAny
 from labelgap.cli._read_data import learning_labels, read_labelled
-from labelgap.cli._table_files import check_table_target, save_table
+from labelgap.cli._table_files import RawCsv, check_table_target, save_table
 from labelgap.cli._terminal import Terminal, reading, table
 
 _N_SHOWN = 5
@@ -26,6 +26,7 @@ def topics(
     ] = 10,
     out: TableFileIfAny = None,
     random_state: RandomState = 0,
+    raw_csv: RawCsv = False,
 ) -> None:
     """Find topics: labels that come together, and the features that predict them (BMLPL).
 
@@ -49,7 +50,7 @@ def topics(
             progress=advance,
         )
     if out is not None:
-        save_table(_weights(found), out)
+        save_table(_weights(found), out, raw=raw_csv)
     payload = {
         "source": rows.place,
         "topics": [

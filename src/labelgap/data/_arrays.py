@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import io
 import pickle
-import zipfile
-import zlib
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy._core.multiarray import _reconstruct, scalar
 
-from labelgap.data._contents import Contents, FileSource, contents_of
+from labelgap.data._contents import Contents, DataFormatError, FileSource, contents_of
 from labelgap.data._dataset import Dataset
 from labelgap.labels import Labels
 
@@ -78,12 +76,15 @@ def _arrays(contents: Contents) -> dict[str, Any]:
         found = np.load(io.BytesIO(contents.data), allow_pickle=False)
         if isinstance(found, np.ndarray):
             raise contents.error("it holds a single array", remedy=_WRITE)
+        n_bytes = sum(member.file_size for member in found.zip.infolist())
+        contents.check_expansion(n_bytes)
         return {name: found[name] for name in found.files}
-    except (OSError, EOFError, zipfile.BadZipFile, zlib.error) as error:
-        raise contents.error(f"it is damaged ({error})", remedy=_WRITE) from error
-    except ValueError as error:
+    except DataFormatError:
+        raise
+    # a damaged archive fails in a dozen ways: zlib, struct, unknown compression, no memory, ...
+    except Exception as error:
         if "allow_pickle" not in str(error):
-            raise
+            raise contents.error(f"it is damaged ({error})", remedy=_WRITE) from error
         raise contents.error(
             "it holds Python objects, which are not read", remedy="Save arrays of numbers and text"
         ) from error

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import bz2
 import gzip
+import io
 import lzma
 import os
 import zlib
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TypeAlias
+from typing import IO, Any, TypeAlias
 
 import numpy as np
+
+from labelgap.files import expands_too_far
 
 
 class DataFormatError(ValueError):
@@ -69,11 +72,12 @@ def _rebuild(
     return DataFormatError(problem, file=file, line=line, row=row, remedy=remedy)
 
 
-_DECOMPRESSORS = (
-    (b"\x1f\x8b", gzip.decompress),
-    (b"BZh", bz2.decompress),
-    (b"\xfd7zXZ\x00", lzma.decompress),
-)
+_OPENERS: dict[bytes, Any] = {
+    b"\x1f\x8b": gzip.GzipFile,
+    b"BZh": bz2.BZ2File,
+    b"\xfd7zXZ\x00": lzma.LZMAFile,
+}
+_DAMAGE = (OSError, EOFError, lzma.LZMAError, zlib.error)
 
 
 @dataclass(frozen=True)
@@ -95,6 +99,10 @@ class Contents:
         except UnicodeDecodeError:
             return part.decode("latin-1")
 
+    def check_expansion(self, n_bytes: int) -> None:
+        """Refuse an archive that becomes far larger than it is."""
+        _refuse_trap(n_bytes, len(self.data), self.file)
+
     def error(self, problem: str, *, line: int | None = None, remedy: str) -> DataFormatError:
         return DataFormatError(problem, file=self.file, line=line, remedy=remedy)
 
@@ -113,17 +121,58 @@ def contents_of(source: FileSource) -> Contents:
 
 def decompressed(file: str, data: bytes) -> Contents:
     """`data` as it was before compression, if it is compressed."""
-    for magic, decompress in _DECOMPRESSORS:
-        if data.startswith(magic):
-            try:
-                return Contents(file, decompress(data))
-            except (OSError, EOFError, ValueError, lzma.LZMAError, zlib.error) as error:
-                raise DataFormatError(
-                    f"the compressed data is damaged ({error})",
-                    file=file,
-                    remedy="Download the file again",
-                ) from error
-    return Contents(file, data)
+    stream = decompressing(io.BytesIO(data), file)
+    return Contents(file, data if isinstance(stream, io.BytesIO) else stream.read())
+
+
+def decompressing(stream: IO[bytes], file: str) -> IO[bytes]:
+    """A stream of what was compressed; gzip, bz2 and xz are known by their first bytes."""
+    start = stream.read(6)
+    size = stream.seek(0, io.SEEK_END)
+    stream.seek(0)
+    for magic, opener in _OPENERS.items():
+        if start.startswith(magic):
+            source = opener(fileobj=stream) if opener is gzip.GzipFile else opener(stream)
+            return io.BufferedReader(_Bounded(source, size, file))
+    return stream
+
+
+class _Bounded(io.RawIOBase):
+    """What comes out of a decompressor, as long as it is not damaged and not far too much."""
+
+    def __init__(self, source: Any, size: int, file: str) -> None:
+        self._source, self._size, self._file = source, size, file
+
+    def readable(self) -> bool:
+        return True
+
+    def seekable(self) -> bool:
+        return True
+
+    def seek(self, place: int, whence: int = io.SEEK_SET) -> int:
+        return self._source.seek(place, whence)
+
+    def readinto(self, buffer: Any) -> int:
+        try:
+            data = self._source.read(len(buffer))
+        except _DAMAGE as error:
+            raise DataFormatError(
+                f"the compressed data is damaged or cut short ({error})",
+                file=self._file,
+                remedy="Download the file again",
+            ) from error
+        buffer[: len(data)] = data
+        _refuse_trap(self._source.tell(), self._size, self._file)
+        return len(data)
+
+
+def _refuse_trap(n_bytes: int, size: int, file: str) -> None:
+    if expands_too_far(n_bytes, size):
+        raise DataFormatError(
+            f"{size:,} bytes become more than {n_bytes - 1:,} when decompressed",
+            file=file,
+            remedy="If you trust the file, decompress it yourself and give the result",
+        )
 
 
 def read_pending(

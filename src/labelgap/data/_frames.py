@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import bz2
 import csv
 import gzip
 import hashlib
-import lzma
 import os
 import sqlite3
 from collections.abc import Sequence
 from pathlib import Path
 from typing import IO, Any, NamedTuple
 
-from labelgap.data._contents import DataFormatError
+from labelgap.data._contents import DataFormatError, decompressing
 from labelgap.extras import require
 
 __all__ = ["DATABASES", "Part", "TableName", "read_frame"]
@@ -24,7 +22,7 @@ DATABASES = (*_DUCKDB, *_SQLITE)
 """Endings of the names of database files."""
 _PARQUET = (".parquet", ".pq")
 _TEXT = (".csv", ".csv.gz", ".tsv", ".tsv.gz")
-_OPENERS: dict[str, Any] = {".gz": gzip.open, ".bz2": bz2.open, ".xz": lzma.open}
+_COMPRESSED = (".gz", ".bz2", ".xz")
 _MOST_NAMED = 8
 _NAME = "labelgap.table"
 # whole numbers that an integer of 64 bits, or a floating-point number, holds exactly
@@ -160,9 +158,7 @@ def _from_file(pandas: Any, path: Path, ids: Sequence[str]) -> tuple[Any, Part]:
             if path.suffix.lower() in _PARQUET:
                 frame = _read_parquet(pandas, stream, path)
             else:
-                opened = _OPENERS.get(path.suffix.lower())
-                text = stream if opened is None else opened(stream, "rb")
-                frame = _read_text(pandas, text, path, ids)
+                frame = _read_text(pandas, _plain_text(stream, path), path, ids)
     except (DataFormatError, FileNotFoundError):
         raise
     except UnicodeDecodeError as error:
@@ -178,6 +174,17 @@ def _from_file(pandas: Any, path: Path, ids: Sequence[str]) -> tuple[Any, Part]:
             remedy="Check that it is comma-separated text with a line of names, or Parquet",
         ) from error
     return frame, Part(path, len(frame), digest)
+
+
+def _plain_text(stream: IO[bytes], path: Path) -> IO[bytes]:
+    plain = decompressing(stream, str(path))
+    if plain is stream and path.suffix.lower() in _COMPRESSED:
+        raise DataFormatError(
+            f"is not compressed, although its name ends in {path.suffix}",
+            file=str(path),
+            remedy="Rename it, or download it again",
+        )
+    return plain
 
 
 def _read_parquet(pandas: Any, stream: IO[bytes], path: Path) -> Any:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import io
+import subprocess
+import sys
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Literal
@@ -10,12 +12,14 @@ from typing import Any, Literal
 import numpy as np
 from scipy import sparse
 from scipy.io import loadmat
-from scipy.io.matlab import MatReadError
 
 from labelgap.data._contents import Contents, FileSource, contents_of
 from labelgap.data._dataset import Dataset, stack_splits
+from labelgap.kernels.input_arrays import canonical_rows
 from labelgap.labels import Labels
 from labelgap.views import from_blocks
+
+_CHECK = "Check the file or download it again"
 
 TargetOrder = Literal["auto", "labels_by_rows", "rows_by_labels"]
 
@@ -50,7 +54,7 @@ def read_mat(path: FileSource, *, target_order: TargetOrder = "auto") -> Dataset
     ...     read_mat(path).shape
     (4, 3, 1)
     """
-    contents = contents_of(path)
+    contents = _survived(path)
     variables = _variables(contents)
     name = Path(contents.file).stem
     if {"train_data", "train_target", "test_data", "test_target"} <= variables.keys():
@@ -108,13 +112,57 @@ def read_mat_views(
     """
     blocks = {}
     for view, path in views.items():
-        contents = contents_of(path)
+        contents = _survived(path)
         matrix = _only_matrix(contents)
         blocks[view] = matrix if matrix.dtype == np.float64 else matrix.astype(np.float32)
     X, found = from_blocks(blocks)
-    contents = contents_of(labels)
+    contents = _survived(labels)
     Y = _as_labels(contents, "labels", _only_matrix(contents), X.shape[0], "auto")
     return Dataset(name, X, Y, views=found)
+
+
+# a reader in C, given a damaged file, may crash, loop or take all memory: a child may do so first
+_TRIAL = """
+import io, sys
+try:
+    import resource
+    for limit in (resource.RLIMIT_AS, resource.RLIMIT_CORE):
+        resource.setrlimit(limit, (int(sys.argv[1]) * (limit == resource.RLIMIT_AS),) * 2)
+except (ImportError, ValueError):
+    pass
+from scipy.io import loadmat
+try:
+    found = loadmat(io.BytesIO(sys.stdin.buffer.read()))
+except Exception as error:
+    sys.exit(f"{type(error).__name__}: {error}"[:500])
+for value in found.values():
+    if hasattr(value, "check_format"):
+        value.check_format(full_check=True)
+"""
+_TRIAL_SECONDS, _TRIAL_BYTES, _BYTES_PER_BYTE = 120, 2**31, 200
+
+
+def _survived(source: FileSource) -> Contents:
+    """The contents of a file that another process has read and survived.
+
+    Contents that somebody read before are those of the registry, whose checksums were compared.
+    """
+    contents = contents_of(source)
+    if isinstance(source, Contents):
+        return contents
+    memory = _TRIAL_BYTES + _BYTES_PER_BYTE * len(contents.data)
+    command = [sys.executable, "-c", _TRIAL, str(memory)]
+    try:
+        done = subprocess.run(
+            command, input=contents.data, capture_output=True, timeout=_TRIAL_SECONDS, check=False
+        )
+    except subprocess.TimeoutExpired:
+        raise contents.error("reading it does not end", remedy=_CHECK) from None
+    said = done.stderr.decode("utf-8", "replace").strip().rpartition("\n")[2]
+    if done.returncode and "NotImplementedError" not in said:
+        what = said if done.returncode > 0 and said else "the reader crashes on it"
+        raise contents.error(f"this is not a MATLAB file, or it is damaged ({what})", remedy=_CHECK)
+    return contents
 
 
 def _variables(contents: Contents) -> dict[str, Any]:
@@ -124,10 +172,8 @@ def _variables(contents: Contents) -> dict[str, Any]:
         raise contents.error(
             "this is a MATLAB 7.3 (HDF5) file", remedy="Save it in MATLAB with the option -v7"
         ) from error
-    except (MatReadError, ValueError, TypeError, OSError) as error:
-        raise contents.error(
-            f"this is not a MATLAB file ({error})", remedy="Check the file or download it again"
-        ) from error
+    except Exception as error:
+        raise contents.error(f"this is not a MATLAB file ({error})", remedy=_CHECK) from error
     return {name: value for name, value in found.items() if not name.startswith("__")}
 
 
@@ -144,7 +190,7 @@ def _only_matrix(contents: Contents) -> Any:
 def _features(contents: Contents, variables: dict[str, Any], variable: str) -> Any:
     value = variables[variable]
     if sparse.issparse(value):
-        return sparse.csr_array(value)
+        return canonical_rows(value, variable)
     if value.ndim != 2 or value.dtype.kind not in "biuf":
         raise contents.error(
             f"{variable} is {value.dtype}{list(value.shape)}",
@@ -174,7 +220,9 @@ def _as_labels(
     contents: Contents, variable: str, target: Any, n_samples: int, order: TargetOrder
 ) -> Labels:
     if sparse.issparse(target):
-        target = target.toarray()
+        target = canonical_rows(target, variable).toarray()
+    if getattr(target, "ndim", 0) != 2 or target.dtype.kind not in "biuf":
+        raise contents.error(f"{variable} is no matrix of numbers", remedy=_CHECK)
     if order == "auto":
         order = "labels_by_rows" if target.shape[1] == n_samples else "rows_by_labels"
     elif order not in ("labels_by_rows", "rows_by_labels"):

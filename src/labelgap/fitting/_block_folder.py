@@ -8,7 +8,6 @@ the labels likewise under ``Y``. ``manifest.json`` is written last: a folder wit
 from __future__ import annotations
 
 import hashlib
-import json
 import os
 import shutil
 import tempfile
@@ -22,14 +21,16 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from labelgap.files import replacing
+from labelgap.files import read_sealed, replacing, sealed
 from labelgap.fitting._row_blocks import RowPair, RowSource, Zeros, block_labels
-from labelgap.kernels.input_arrays import canonical_rows, check_numbers
+from labelgap.kernels.input_arrays import canonical_rows, check_indices, check_numbers
 from labelgap.labels import Labels, State
 
 MANIFEST = "manifest.json"
-_FORMAT = {"format": "labelgap-blocks", "version": 1}
+_FORMAT = {"format": "labelgap-blocks", "version": 2}
 _PARTS = ("data", "indices", "indptr")
+# what this process has read whole once; a fit visits each block many times
+_VERIFIED: set[tuple[str, int, int, int]] = set()
 
 
 def write_blocks(
@@ -99,7 +100,7 @@ def write_blocks(
         "blocks": blocks,
     }
     with replacing(folder / MANIFEST) as (partial,):
-        partial.write_text(json.dumps(manifest))
+        partial.write_text(sealed(manifest))
     return BlockFolder(folder)
 
 
@@ -131,10 +132,19 @@ class BlockFolder:
                 "or writing was interrupted; write it again"
             )
         text = path.read_bytes()
-        manifest = json.loads(text)
-        if {key: manifest.get(key) for key in _FORMAT} != _FORMAT:
-            raise ValueError(f"{path} is not a manifest of version {_FORMAT['version']}")
         self.fingerprint = hashlib.sha256(text).hexdigest()
+        try:
+            self._read_manifest(read_sealed(text))
+        except (ValueError, KeyError, TypeError, IndexError, AttributeError) as error:
+            raise ValueError(
+                f"{path} is damaged, or not of version {_FORMAT['version']} ({error}): write the "
+                "blocks again"
+            ) from error
+        self._check_sizes()
+
+    def _read_manifest(self, manifest: dict[str, Any]) -> None:
+        if {key: manifest.get(key) for key in _FORMAT} != _FORMAT:
+            raise ValueError("another format")
         self.n_samples: int = manifest["n_samples"]
         self.n_features: int = manifest["n_features"]
         self.n_labels: int = manifest["n_labels"]
@@ -143,7 +153,6 @@ class BlockFolder:
         self._unseen = np.zeros(self.n_labels, dtype=bool)
         self._unseen[manifest["unseen"]] = True
         self._blocks: list[dict[str, Any]] = manifest["blocks"]
-        self._check_sizes()
 
     def __len__(self) -> int:
         return len(self._blocks)
@@ -154,14 +163,18 @@ class BlockFolder:
     def reader(self, index: int) -> Callable[[], RowPair]:
         shapes = [(self._blocks[index]["n_samples"], n) for n in (self.n_features, self.n_labels)]
         prefix = str(self.folder.absolute() / f"{range(len(self))[index]:06d}")
-        return partial(_read_block, prefix, shapes, self._implicit, self._unseen)
+        files = self._blocks[index]["files"]
+        checksums = {str(self.folder.absolute() / name): files[name]["crc32"] for name in files}
+        return partial(_read_block, prefix, shapes, self._implicit, self._unseen, checksums)
 
     def verify(self) -> None:
-        """Read every file and compare it with its checksum; raises at the first difference."""
+        """Read every file and compare it with its checksum; raises at the first difference.
+
+        A fit does the same with each file before its first use in a process.
+        """
         for block in self._blocks:
             for name, facts in block["files"].items():
-                if _checksum(self.folder / name) != facts["crc32"]:
-                    raise ValueError(f"{self.folder / name} is damaged: write the blocks again")
+                _verify(self.folder / name, facts["crc32"])
 
     def _check_sizes(self) -> None:
         for block in self._blocks:
@@ -196,17 +209,24 @@ def _write_matrix(folder: Path, prefix: str, matrix: Any) -> dict[str, dict[str,
 
 
 def _read_block(
-    prefix: str, shapes: list[tuple[int, int]], implicit: int, unseen: np.ndarray
+    prefix: str,
+    shapes: list[tuple[int, int]],
+    implicit: int,
+    unseen: np.ndarray,
+    checksums: dict[str, int],
 ) -> tuple[Any, Labels]:
+    is_first = _verified_now(checksums)
     dense = Path(f"{prefix}.X.npy")
-    X = _map(dense) if dense.exists() else _map_sparse(f"{prefix}.X", shapes[0])
-    codes = _map_sparse(f"{prefix}.Y", shapes[1])
+    X = _map(dense) if dense.exists() else _map_sparse(f"{prefix}.X", shapes[0], is_first)
+    codes = _map_sparse(f"{prefix}.Y", shapes[1], is_first)
     return X, Labels(codes, State(implicit), unseen=unseen)
 
 
-def _map_sparse(prefix: str, shape: tuple[int, int]) -> sparse.csr_array:
+def _map_sparse(prefix: str, shape: tuple[int, int], is_first: bool) -> sparse.csr_array:
     parts = tuple(_map(Path(f"{prefix}.{part}.npy")) for part in _PARTS)
     matrix = sparse.csr_array(parts, shape=shape, copy=False)
+    if is_first:
+        check_indices(matrix, prefix)
     matrix.has_sorted_indices = matrix.has_canonical_format = True
     return matrix
 
@@ -214,6 +234,24 @@ def _map_sparse(prefix: str, shape: tuple[int, int]) -> sparse.csr_array:
 def _map(path: Path) -> np.ndarray:
     # copy on write, as a plain array: compiled kernels treat read-only arrays as another type
     return np.asarray(np.load(path, mmap_mode="c", allow_pickle=False))
+
+
+def _verify(path: Path, crc: int) -> None:
+    if _checksum(path) != crc:
+        raise ValueError(f"{path} is damaged: write the blocks again")
+
+
+def _verified_now(checksums: dict[str, int]) -> bool:
+    """Whether any of the files had not been verified as it is now."""
+    fresh = set()
+    for path, crc in checksums.items():
+        facts = os.stat(path)
+        fresh.add((path, crc, facts.st_mtime_ns, facts.st_ino))
+    fresh -= _VERIFIED
+    for path, crc, *_ in sorted(fresh):
+        _verify(Path(path), crc)
+    _VERIFIED.update(fresh)
+    return bool(fresh)
 
 
 def _checksum(path: Path) -> int:

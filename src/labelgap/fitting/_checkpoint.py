@@ -7,7 +7,6 @@ import json
 import os
 import shutil
 import tempfile
-import zipfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -15,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from labelgap.files import replacing
+from labelgap.files import read_sealed, replacing, sealed, sweep
 from labelgap.fitting._monitor import Outcome, Trace
 from labelgap.fitting._row_blocks import Rows
 
@@ -72,7 +71,7 @@ class Checkpoint:
         if not current.exists():
             return params
         with self._readable():
-            facts = json.loads(current.read_text())
+            facts = read_sealed(current.read_bytes())
             if {key: facts.get(key) for key in _FORMAT} != _FORMAT:
                 raise ValueError(f"{_CURRENT} is not of version {_FORMAT['version']}")
         self._check_identity(facts["identity"])
@@ -109,7 +108,7 @@ class Checkpoint:
         try:
             facts = self._write_into(folder, params, rows, trace)
             with replacing(self.path / _CURRENT) as (partial,):
-                partial.write_text(json.dumps(facts))
+                partial.write_text(sealed(facts))
         except BaseException:
             shutil.rmtree(folder, ignore_errors=True)
             raise
@@ -136,8 +135,7 @@ class Checkpoint:
         for other in self.path.glob("iteration-*"):
             if other.name != folder.name:
                 shutil.rmtree(other, ignore_errors=True)
-        for part in self.path.glob(f"{_CURRENT}*.part"):
-            part.unlink(missing_ok=True)
+        sweep(self.path / _CURRENT)
 
     def _local_states(self, folder: Path, n_blocks: int) -> Iterator[Any]:
         for index in range(n_blocks):
@@ -162,7 +160,8 @@ class Checkpoint:
     def _readable(self) -> Iterator[None]:
         try:
             yield
-        except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile) as error:
+        # a damaged archive fails in a dozen ways: zlib, struct, unknown compression, ...
+        except Exception as error:
             raise CheckpointError(
                 f"{self.path} is damaged ({error}): delete the folder to start the fit again"
             ) from error

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-__all__ = ["LARGEST", "canonical_rows", "check_numbers", "first_nan"]
+__all__ = ["LARGEST", "canonical_rows", "check_indices", "check_numbers", "first_nan"]
 
 # its square, summed over all rows of any table and multiplied by another such sum, is still finite
 LARGEST = 1e30
@@ -45,17 +45,46 @@ def canonical_rows(matrix: Any, name: str = "X") -> sparse.csr_array:
     """
     if matrix.ndim != 2:
         raise ValueError(f"{name} has shape {matrix.shape}: give a matrix, rows x columns")
-    is_csr = matrix.format == "csr"
-    rows = _checked(sparse.csr_array(matrix), name) if is_csr else None
-    if rows is None or not rows.has_canonical_format:
-        wide = matrix if rows is None else rows
-        rows = sparse.csr_array(wide.astype(_summable(matrix.dtype), copy=True))
-        rows = _checked(rows, name)
+    rows = matrix
+    if matrix.format in ("csr", "csc"):
+        # of its own attributes, with the same arrays: the check may set some
+        rows = type(matrix)((matrix.data, matrix.indices, matrix.indptr), shape=matrix.shape)
+        check_indices(rows, name)
+    if matrix.format != "csr" or not rows.has_canonical_format:
+        rows = sparse.csr_array(rows.astype(_summable(matrix.dtype), copy=True))
         rows.sum_duplicates()
+    rows = sparse.csr_array(rows)
     if np.count_nonzero(rows.data) < rows.nnz:
         rows = rows.copy()
         rows.eliminate_zeros()
     return _narrow(rows)
+
+
+def check_indices(matrix: Any, name: str = "X") -> None:
+    """Raise a ValueError for indices outside of a compressed matrix, which kernels would follow.
+
+    Parameters
+    ----------
+    matrix : csr_array, csc_array
+    name : str, default="X"
+        What the matrix is called, for messages.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from scipy import sparse
+    >>> from labelgap.kernels.input_arrays import check_indices
+    >>> matrix = sparse.csr_array(np.eye(2))
+    >>> matrix.indices = np.array([0, 7])
+    >>> check_indices(matrix)
+    Traceback (most recent call last):
+      ...
+    ValueError: X is a damaged sparse matrix (indices must be < 2): build it again
+    """
+    try:
+        matrix.check_format(full_check=True)
+    except (ValueError, IndexError) as error:
+        raise ValueError(f"{name} is a damaged sparse matrix ({error}): build it again") from error
 
 
 def check_numbers(X: Any, name: str = "X", *, allow_nan: bool = False) -> None:
@@ -120,17 +149,6 @@ def first_nan(values: np.ndarray) -> tuple[int, ...] | None:
     if not values.size or not np.isnan(np.max(values)):
         return None
     return tuple(int(i) for i in np.argwhere(np.isnan(values))[0])
-
-
-def _checked(rows: sparse.csr_array, name: str) -> sparse.csr_array:
-    """The same matrix, or a ValueError for indices outside of it, which compiled code would follow."""
-    try:
-        rows.check_format(full_check=True)
-    except ValueError as error:
-        raise ValueError(
-            f"{name} is a damaged sparse matrix ({error}): build it again from its coordinates"
-        ) from error
-    return rows
 
 
 def _narrow(rows: sparse.csr_array) -> sparse.csr_array:
