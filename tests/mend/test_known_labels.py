@@ -164,3 +164,20 @@ def test_unlabeled_zeros_do_not_make_independent_labels_correlated():
     labels = Labels.from_dense(recorded, zeros="unlabeled")
     moments = ResidualCorrelation.fit(np.full(recorded.shape, 0.3), labels).moments
     assert abs(moments[0, 1]) < 0.1
+
+
+def test_a_known_label_is_expected_from_the_others():
+    rng = np.random.default_rng(1)
+    model, p = ResidualCorrelation(moments(5)), rng.uniform(0.2, 0.8, size=(4, 5))
+    known = (rng.random((4, 5)) < p).astype(float)
+    known[0, 2] = known[1, :3] = np.nan
+    found = model.expected(p, known, left_out=True)
+    for row, label in np.argwhere(~np.isnan(known)):
+        others = known[[row]].copy()
+        others[0, label] = np.nan
+        alone = model.expected(p[[row]], others)
+        np.testing.assert_allclose(found[row, label], alone[0, label], atol=1e-10)
+    np.testing.assert_allclose(
+        np.where(np.isnan(known), found, 0),
+        np.where(np.isnan(known), model.expected(p, known), 0),
+    )

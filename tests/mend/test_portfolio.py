@@ -11,9 +11,10 @@ from scipy import sparse
 
 from labelgap import Labels, Mend
 from labelgap.kernels.logistic import mean_log_loss
-from labelgap.mend import _portfolio as portfolio_module
+from labelgap.mend._member import Limits
+from labelgap.mend._network_members import NetworkMember
 from labelgap.mend._portfolio import greedy_weights, shrunken_weights
-from labelgap.mend._portfolio_members import MEMBERS, Limits, NetworkMember, TreesMember
+from labelgap.mend._portfolio_members import MEMBERS
 
 
 def with_gaps(n_samples=260, n_labels=3, seed=0, gaps=0.3):
@@ -181,19 +182,18 @@ def test_unlabeled_zeros_are_answered_by_relevance():
 
 def test_members_that_cannot_pay_say_why(monkeypatch):
     X, _, Y = with_gaps(120)
-    monkeypatch.setattr(Limits, "of", lambda *_: Limits(30, 0.0, 200, 2, None, None))
+    monkeypatch.setattr(Limits, "of", lambda *_: Limits(10, 0.0, 200, 2, None, None))
     monkeypatch.setattr(NetworkMember, "reason_to_skip", lambda *_: "torch is not installed")
     model = Mend(random_state=0).fit(X, Y)
     reasons = {row.name: row.skipped for row in model.leaderboard_ if row.skipped}
-    assert reasons["kernel"] == "120 rows are more than 30"
+    assert reasons["kernel"] == "120 rows are more than 100"
     assert reasons["network"] == "torch is not installed"
     assert reasons["trees"] == "trees would take longer than 0 s"
     assert {row.name for row in model.leaderboard_ if not row.skipped} == {"linear", "neighbors"}
 
 
 def test_without_torch_the_rest_goes_on(monkeypatch):
-    members = portfolio_module.MEMBERS[0].__module__
-    monkeypatch.setattr(f"{members}.find_spec", lambda name: None)
+    monkeypatch.setattr(f"{NetworkMember.__module__}.find_spec", lambda name: None)
     X, _, Y = with_gaps(120)
     reasons = {row.name: row.skipped for row in Mend().fit(X, Y).leaderboard_}
     assert reasons["network"] == "torch is not installed: pip install 'labelgap[networks]'"
@@ -236,12 +236,3 @@ def test_labels_nobody_knows_or_that_never_vary():
     assert np.isfinite(found).all()
     assert found[:, -1].min() > 0.9
     assert found[:, -2].max() < 0.1
-
-
-def test_trees_leave_out_the_rows_they_drew():
-    X, truth, Y = with_gaps(300)
-    for y in (Y, truth):
-        member = TreesMember(Limits(0, 60.0, 40, 0, None, None), 0)
-        left_out = member.fit(X, Labels.from_dense(y), None)
-        in_sample = mean_log_loss(member.predict(X), truth)
-        assert in_sample < mean_log_loss(left_out, truth) - 0.02

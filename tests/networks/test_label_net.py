@@ -215,3 +215,37 @@ def test_wrong_sizes(sizes):
     X, _, Y = problem()
     with pytest.raises(ValueError, match=r"hidden_layer_sizes=.*: give at least one positive"):
         LabelNet(sizes).fit(X, Y)
+
+
+# -- pseudo-labels and folds
+
+
+def test_pseudo_labels_that_say_what_is_observed_change_nothing():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(90, 4))
+    Y = np.where(rng.random((90, 3)) < 0.3, np.nan, X[:, :3] > 0)
+    folds = np.arange(90) % 3
+    settings = {"hidden_layer_sizes": (16,), "n_networks": 3, "max_iter": 5, "random_state": 0}
+    plain = LabelNet(**settings).fit(X, Y, folds=folds)
+    taught = LabelNet(**settings).fit(X, Y, folds=folds, pseudo_labels=[Y] * 3)
+    np.testing.assert_allclose(taught.predict_proba(X), plain.predict_proba(X), atol=1e-6)
+    alone = [plain.predict_proba(X, network=k) for k in range(3)]
+    np.testing.assert_allclose(np.mean(alone, axis=0), plain.predict_proba(X), atol=1e-12)
+    for k, said in enumerate(alone):
+        np.testing.assert_allclose(plain.oof_proba_[folds == k], said[folds == k], atol=1e-4)
+
+
+def test_each_network_learns_its_own_pseudo_labels():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(200, 3))
+    Y = np.full((200, 2), 0.0)
+    Y[::2] = 1
+    values = [(X[:, :2] > 0).astype(float), (X[:, :2] < 0).astype(float)]
+    model = LabelNet((32,), n_networks=2, max_iter=30, n_iter_no_change=30, dropout=0.0)
+    model.set_params(random_state=0).fit(
+        X, Y, folds=np.full(200, -1), pseudo_labels=values, label_frequency=0.5
+    )
+    for k in range(2):
+        assert ((model.predict_proba(X, network=k) > 0.5) == values[k]).mean() > 0.9
+    with pytest.raises(ValueError, match=r"pseudo_labels has 1 arrays .* give 2 of the shape"):
+        model.fit(X, Y, pseudo_labels=values[:1])

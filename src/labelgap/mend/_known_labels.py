@@ -18,7 +18,7 @@ import numpy as np
 
 from labelgap.labels import Labels
 
-__all__ = ["ResidualCorrelation"]
+__all__ = ["ResidualCorrelation", "spread"]
 
 # chosen on yeast and rcv1subset1, with and without gaps
 _RIDGE = 0.5
@@ -53,13 +53,27 @@ class ResidualCorrelation(NamedTuple):
 
     def update(self, probabilities: np.ndarray, known: np.ndarray) -> np.ndarray:
         """Return the probabilities given the known labels (NaN where unknown), which stay 0 and 1."""
-        found = probabilities.copy()
+        found = probabilities + spread(probabilities) * self.expected(probabilities, known)
+        return np.where(np.isnan(known), np.clip(found, _NEVER, 1 - _NEVER), known)
+
+    def expected(
+        self, probabilities: np.ndarray, known: np.ndarray, *, left_out: bool = False
+    ) -> np.ndarray:
+        """Return standardised residuals as expected from the known labels of the row.
+
+        With ``left_out`` those of known labels are expected from the others: z - A^-1 z / diag A^-1,
+        A = C_KK + lambda I.
+        """
+        found = np.zeros_like(probabilities, dtype=np.float64)
         z = _residuals(probabilities, known)
         for rows, given in _same_given(known):
             part = self.moments[np.ix_(given, given)] + _RIDGE * np.eye(given.size)
-            weights = np.linalg.solve(part, self.moments[given])
-            found[rows] += _spread(probabilities[rows]) * (z[np.ix_(rows, given)] @ weights)
-        return np.where(np.isnan(known), np.clip(found, _NEVER, 1 - _NEVER), known)
+            solved = np.linalg.solve(part, z[np.ix_(rows, given)].T).T
+            found[rows] = solved @ self.moments[given]
+            if left_out:
+                own = np.diag(np.linalg.inv(part))
+                found[np.ix_(rows, given)] = z[np.ix_(rows, given)] - solved / own
+        return found
 
     def information(self, probabilities: np.ndarray, known: np.ndarray) -> np.ndarray:
         """Return how much variance of the labels each answer would take away, 0 where known.
@@ -81,13 +95,14 @@ class ResidualCorrelation(NamedTuple):
         return np.where(np.isnan(known), gains, 0.0)
 
 
-def _spread(probabilities: np.ndarray) -> np.ndarray:
+def spread(probabilities: np.ndarray) -> np.ndarray:
+    """Return the standard deviation of each label, at least 0.2."""
     return np.maximum(np.sqrt(probabilities * (1 - probabilities)), _LEAST_SPREAD)
 
 
 def _residuals(probabilities: np.ndarray, values: np.ndarray) -> np.ndarray:
     """Standardised residuals, 0 where the label is unknown."""
-    z = (values - probabilities) / _spread(probabilities)
+    z = (values - probabilities) / spread(probabilities)
     return np.where(np.isnan(values), 0.0, z)
 
 

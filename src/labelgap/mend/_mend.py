@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from numbers import Integral, Real
 from typing import Any, ClassVar, Literal
 
@@ -232,12 +233,13 @@ default="estimate"
             time_limit=self.time_limit,
             device=self.device,
             n_jobs=self.n_jobs,
+            frequency_of=partial(self._frequency_of, labels=labels),
             rng=rng,
         )
         self.leaderboard_ = self._portfolio.leaderboard
         self._residuals = ResidualCorrelation.fit(self._portfolio.out_of_fold, labels)
         left_out = log_odds(self._portfolio.out_of_fold)
-        self.label_frequency_ = self._frequency_of(left_out, labels)
+        self.label_frequency_ = self._portfolio.label_frequency
         self.n_iter_ = 1
         self.thresholds_ = np.full(labels.n_labels, 0.5)
         if self.threshold == "expected_f1" or (self.threshold == "auto" and labels.unlabeled):

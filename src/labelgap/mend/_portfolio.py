@@ -9,14 +9,17 @@ models. ICML.
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from labelgap.kernels.logistic import likelihoods, mean_log_loss
+from labelgap.kernels.probabilities import log_odds
 from labelgap.labels import Labels
-from labelgap.mend._portfolio_members import MEMBERS, Limits, Member
+from labelgap.mend._imputed_targets import impute_targets
+from labelgap.mend._member import Limits, Member, Teaching, fold_of_rows
+from labelgap.mend._portfolio_members import MEMBERS
 
 __all__ = ["LeaderboardRow", "Portfolio", "fit_portfolio", "greedy_weights"]
 
@@ -46,6 +49,7 @@ class Portfolio(NamedTuple):
     weights: np.ndarray
     leaderboard: list[LeaderboardRow]
     out_of_fold: np.ndarray
+    label_frequency: Any
 
     def probabilities(self, X: Any) -> np.ndarray:
         """Return the weighted mean of the members' probabilities."""
@@ -65,6 +69,12 @@ class Portfolio(NamedTuple):
         return self._replace(out_of_fold=self.out_of_fold[:0])
 
 
+class _Fitted(NamedTuple):
+    member: Member
+    out_of_fold: np.ndarray
+    seconds: float
+
+
 def fit_portfolio(
     X: Any,
     labels: Labels,
@@ -73,41 +83,72 @@ def fit_portfolio(
     time_limit: float | None,
     device: str | None,
     n_jobs: int | None,
+    frequency_of: Callable[[np.ndarray], Any],
     rng: np.random.Generator,
 ) -> Portfolio:
-    """Fit the members that pay, choose their weights and drop those without any."""
+    """Fit the members that pay, choose their weights and drop those without any.
+
+    Those that need no complete labels come first; their mean imputes the labels for the others.
+    ``frequency_of`` is given its log-odds, and returns the label frequency.
+    """
     begin = time.perf_counter()
     limits = Limits.of(preset, device, n_jobs)
-    fitted: list[tuple[Member, np.ndarray, float]] = []
+    rows, values = observed_values(labels, rng)
+    folds = fold_of_rows(labels.n_samples, limits.n_folds, rng)
+    teaching = Teaching(X, labels, folds)
+    fitted: list[_Fitted] = []
     skipped = []
+    label_frequency: Any = 1.0
     for make in MEMBERS:
+        if make.learns_from_imputed and teaching.imputed is None:
+            weights, mean = _weighted_mean(fitted, rows, values, labels)
+            label_frequency = frequency_of(log_odds(mean))
+            members = [one.member for one in fitted]
+            imputed = impute_targets(teaching, members, weights, mean, label_frequency)
+            teaching = teaching._replace(imputed=imputed)
         member: Member = make(limits, int(rng.integers(2**31 - 1)))
         spent = time.perf_counter() - begin
-        reason = member.reason_to_skip(X, labels)
+        reason = member.reason_to_skip(teaching)
         if not reason and fitted and time_limit is not None and spent > 0.5 * time_limit:
             reason = f"the time limit of {time_limit:g} s is near"
-        if reason:
-            skipped.append(LeaderboardRow(member.name, np.nan, np.nan, 0.0, reason))
-            continue
-        started = time.perf_counter()
-        left = None if time_limit is None else time_limit - spent
-        out_of_fold = member.fit(X, labels, left)
+        out_of_fold = None
+        if not reason:
+            out_of_fold = member.fit(teaching, None if time_limit is None else time_limit - spent)
+            reason = member.gave_up
         if out_of_fold is None:
-            skipped.append(LeaderboardRow(member.name, np.nan, np.nan, 0.0, member.gave_up))
-            continue
-        fitted.append((member, out_of_fold, time.perf_counter() - started))
-    rows, values = observed_values(labels, rng)
-    weights = shrunken_weights([oof for _, oof, _ in fitted], rows, values, labels)
+            skipped.append(LeaderboardRow(member.name, np.nan, np.nan, 0.0, reason))
+        else:
+            seconds = time.perf_counter() - begin - spent
+            fitted.append(_Fitted(member, out_of_fold, seconds))
+    found = _weighted(fitted, rows, values, labels, label_frequency)
+    return found._replace(leaderboard=[*found.leaderboard, *skipped])
+
+
+def _weighted_mean(
+    fitted: Sequence[_Fitted], rows: np.ndarray, values: np.ndarray, labels: Labels
+) -> tuple[np.ndarray, np.ndarray]:
+    weights = shrunken_weights([one.out_of_fold for one in fitted], rows, values, labels)
+    mean = sum(own * one.out_of_fold for own, one in zip(weights, fitted, strict=True))
+    return weights, np.asarray(mean)
+
+
+def _weighted(
+    fitted: Sequence[_Fitted],
+    rows: np.ndarray,
+    values: np.ndarray,
+    labels: Labels,
+    label_frequency: Any,
+) -> Portfolio:
+    """The members with weights, and a leaderboard of all."""
+    weights, mean = _weighted_mean(fitted, rows, values, labels)
     leaderboard = []
-    for (member, oof, seconds), own in zip(fitted, weights, strict=True):
-        loss = mean_log_loss(oof[rows], values)
-        leaderboard.append(LeaderboardRow(member.name, loss, seconds, float(own.mean())))
+    for one, own in zip(fitted, weights, strict=True):
+        loss = mean_log_loss(one.out_of_fold[rows], values)
+        leaderboard.append(LeaderboardRow(one.member.name, loss, one.seconds, float(own.mean())))
     leaderboard.sort(key=lambda row: row.log_loss)
-    used = [k for k in range(len(fitted)) if weights[k].max() > 0]
-    combined = sum(weights[k] * fitted[k][1] for k in used)
-    return Portfolio(
-        [fitted[k][0] for k in used], weights[used], [*leaderboard, *skipped], np.asarray(combined)
-    )
+    used = weights.max(axis=1) > 0
+    members = [one.member for one, has_weight in zip(fitted, used, strict=True) if has_weight]
+    return Portfolio(members, weights[used], leaderboard, mean, label_frequency)
 
 
 def observed_values(labels: Labels, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:

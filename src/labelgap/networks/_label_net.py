@@ -170,26 +170,77 @@ class LabelNet(LabelGapClassifier):
     def _zeros(self) -> Any:  # type: ignore[override]
         return self.zeros
 
-    def _fit(self, X: Any, labels: Labels) -> None:
-        self._fit_targets(X, _targets_of(labels), observed_prevalence(labels))
+    def fit(
+        self,
+        X: Any,
+        Y: Any = None,
+        *,
+        folds: Any = None,
+        pseudo_labels: Any = None,
+        label_frequency: Any = 1.0,
+    ) -> LabelNet:
+        """Learn from rows of features and their labels.
+
+        Parameters
+        ----------
+        X : array or sparse matrix of shape (n_samples, n_features)
+            Features.
+        Y : anything :func:`labelgap.as_labels` accepts, or a vector of classes
+            Unknown entries are never read.
+        folds : int array of shape (n_samples,), default=None
+            The network that leaves out each row, -1 for none; drawn by default.
+        pseudo_labels : sequence of arrays of shape (n_samples, n_labels), default=None
+            For each network, probabilities to learn instead of ``Y``, NaN where there is nothing
+            to learn. Sizes and passes are chosen by ``Y`` all the same.
+        label_frequency : float or array of shape (n_labels,), default=1.0
+            The probability that ``Y`` records a label that is relevant by the pseudo-labels.
+
+        Returns
+        -------
+        self
+        """
+        self._validate_params()
+        X, labels = self._validate_fit(X, Y)
+        learned = _targets_of(labels)
+        if pseudo_labels is not None:
+            learned = self._pseudo_targets(pseudo_labels, labels)
+        self._fit_targets(X, learned, labels, folds, label_frequency)
+        return self
+
+    def _pseudo_targets(
+        self, pseudo_labels: Any, labels: Labels
+    ) -> Callable[[np.ndarray], np.ndarray]:
+        shapes = {np.shape(one) for one in pseudo_labels}
+        if len(pseudo_labels) != self.n_networks or shapes != {labels.shape}:
+            raise ValueError(
+                f"pseudo_labels has {len(pseudo_labels)} arrays of the shapes {sorted(shapes)}: give "
+                f"{self.n_networks} of the shape {labels.shape}, one for each network"
+            )
+        return lambda rows: np.stack([one[rows] for one in pseudo_labels])
 
     def _fit_targets(
-        self, X: Any, targets: Callable[[np.ndarray], np.ndarray], prevalence: np.ndarray
+        self,
+        X: Any,
+        learned: Callable[[np.ndarray], np.ndarray],
+        labels: Labels,
+        folds: Any,
+        label_frequency: Any,
     ) -> None:
         """Learn from dense targets of some rows: 1, 0, probabilities, and NaN where unknown."""
         device = self._torch_device()
-        from labelgap.networks._training import train
+        from labelgap.networks._training import TrainingTargets, train
 
         rng = np.random.default_rng(check_random_state(self.random_state).randint(2**31 - 1))
         X = self._standardised(X)
-        self._prevalence = np.clip(prevalence, 1e-4, 1 - 1e-4)
+        self._prevalence = np.clip(observed_prevalence(labels), 1e-4, 1 - 1e-4)
         n_networks = min(self.n_networks, max(1, X.shape[0] // 2))
-        folds = rng.permutation(X.shape[0]) % max(n_networks, min(_FEWEST_FOLDS, X.shape[0]))
+        if folds is None:
+            folds = rng.permutation(X.shape[0]) % max(n_networks, min(_FEWEST_FOLDS, X.shape[0]))
         seed = int(rng.integers(2**31 - 1))
         run = partial(
             train,
             X=X,
-            targets=targets,
+            targets=TrainingTargets(learned, _targets_of(labels), label_frequency),
             prevalence=self._prevalence,
             settings=self._settings(X),
             seed=seed,
@@ -360,7 +411,7 @@ class LabelNet(LabelGapClassifier):
         self.intercepts_.append(state["c"][:, 0])
         self.label_coefs_ = None if codes is None else (codes, state["A"])
 
-    def predict_proba(self, X: Any, known: Any = None) -> np.ndarray:
+    def predict_proba(self, X: Any, known: Any = None, *, network: int | None = None) -> np.ndarray:
         """Return the probability that each label is relevant, of shape (n_samples, n_labels).
 
         Parameters
@@ -369,17 +420,21 @@ class LabelNet(LabelGapClassifier):
         known : labels of the same rows, default=None
             Labels that are known, NaN where they are not. They help to predict the others, and are
             returned as 0 and 1. Unlabeled zeros are taken as unknown.
+        network : int, default=None
+            The network that is asked, instead of the mean of all.
         """
         X = self._validate_predict(X)
+        networks = None if network is None else [network]
         if known is None:
-            return self.target_.probabilities(self._predict_proba(X))
+            found = self._mean_probability(X, None, networks)
+            return self.target_.probabilities(found)
         if self.label_coefs_ is None:
             raise ValueError(
                 "known: this network was fitted without inputs for known labels; fit it with "
                 "known_labels=True"
             )
         values = self._read_known(known, X.shape[0])
-        return np.where(np.isnan(values), self._mean_probability(X, values), values)
+        return np.where(np.isnan(values), self._mean_probability(X, values, networks), values)
 
     def _forget_training_rows(self) -> None:
         """Drop what predictions do not need: ``partial_fit`` then starts anew."""
@@ -392,14 +447,18 @@ class LabelNet(LabelGapClassifier):
     def _decision_function(self, X: Any) -> np.ndarray:
         return log_odds(self._predict_proba(X))
 
-    def _mean_probability(self, X: Any, known: np.ndarray | None) -> np.ndarray:
+    def _mean_probability(
+        self, X: Any, known: np.ndarray | None, networks: Sequence[int] | None = None
+    ) -> np.ndarray:
+        if networks is None:
+            networks = range(self.coefs_[0].shape[0])
         n_labels, width = self._prevalence.size, max(c.shape[2] for c in self.coefs_)
         probabilities = np.empty((X.shape[0], n_labels))
         step = block_size(2 * width + (0 if known is None else 2 * n_labels))
         for begin in range(0, X.shape[0], step):
             rows = slice(begin, begin + step)
             codes = None if known is None else self._codes(known[rows])
-            probabilities[rows] = self._block_probability(X[rows], codes)
+            probabilities[rows] = self._block_probability(X[rows], codes, networks)
         return probabilities
 
     def _codes(self, known: np.ndarray) -> np.ndarray:
@@ -407,14 +466,15 @@ class LabelNet(LabelGapClassifier):
         values = np.where(missing, 0.0, known)
         return np.hstack([~missing * (values - self._prevalence), values])
 
-    def _block_probability(self, X: Any, codes: np.ndarray | None) -> np.ndarray:
-        """The mean over the networks."""
+    def _block_probability(
+        self, X: Any, codes: np.ndarray | None, networks: Sequence[int]
+    ) -> np.ndarray:
+        """The mean over networks."""
         if not sparse.issparse(X):
             X = X.astype(np.float64)
         mean = np.zeros((X.shape[0], self._prevalence.size))
         first, last = self.label_coefs_ or (np.empty(0), np.empty(0))
-        n_networks = self.coefs_[0].shape[0]
-        for k in range(n_networks):
+        for k in networks:
             h = X
             for layer, (weights, intercept) in enumerate(
                 zip(self.coefs_, self.intercepts_, strict=True)
@@ -427,7 +487,7 @@ class LabelNet(LabelGapClassifier):
             if codes is not None:
                 h = h + codes @ last[k]
             mean += expit(h)
-        return mean / n_networks
+        return mean / len(networks)
 
 
 def _targets_of(labels: Labels) -> Callable[[np.ndarray], np.ndarray]:

@@ -16,14 +16,32 @@ from labelgap import losses
 from labelgap.fitting import Progress
 from labelgap.networks._batched_networks import BatchedNetworks, SparseRows, as_input
 
-__all__ = ["TrainedNetworks", "TrainingSettings", "continue_training", "known_codes", "train"]
+__all__ = [
+    "TrainingTargets",
+    "TrainedNetworks",
+    "TrainingSettings",
+    "continue_training",
+    "known_codes",
+    "train",
+]
 
-# dense targets of some rows: 1, 0, probabilities, and NaN where unknown
+# dense targets of some rows, for all networks or for each: 1, 0, probabilities, NaN where unknown
 Targets = Callable[[np.ndarray], np.ndarray]
 
 _LEAST_GAIN = 1e-5
 # linear weights between labels: few, and sure where they are large
 _LABEL_RATE, _LABEL_DECAY = 3.0, 0.1
+
+
+class TrainingTargets(NamedTuple):
+    """What is learned, and the observed entries by which training stops in time.
+
+    ``label_frequency`` is the probability with which a relevant label is recorded as observed.
+    """
+
+    learned: Targets
+    observed: Targets
+    label_frequency: Any = 1.0
 
 
 @dataclass(frozen=True)
@@ -57,7 +75,7 @@ def known_codes(targets: Tensor, known: Tensor, prevalence: Tensor) -> Tensor:
 def train(
     state: dict[str, np.ndarray],
     X: Any,
-    targets: Targets,
+    targets: TrainingTargets,
     folds: np.ndarray,
     prevalence: np.ndarray,
     settings: TrainingSettings,
@@ -71,7 +89,7 @@ def train(
     trained on all rows for ``max_iter`` epochs.
     """
     networks = BatchedNetworks(state, device)
-    run = _TrainingRun(networks, prevalence, settings, seed)
+    run = _TrainingRun(networks, targets, prevalence, settings, seed)
     n_networks = state["V"].shape[0]
     best = np.full(n_networks, np.inf)
     best_epochs = np.zeros(n_networks, dtype=int)
@@ -81,10 +99,10 @@ def train(
     stops = all(rows.size for rows in held_out)
     begin = time.perf_counter()
     for epoch in range(settings.max_iter):
-        objective = run.epoch(X, targets, folds)
+        objective = run.epoch(X, folds)
         if stops:
             for k, rows in enumerate(held_out):
-                loss, probabilities = run.validation(k, X, targets, rows)
+                loss, probabilities = run.validation(k, X, rows)
                 if loss < best[k] - _LEAST_GAIN:
                     best[k], best_epochs[k] = loss, epoch
                     states[k] = networks.network_state(k)
@@ -114,8 +132,8 @@ def continue_training(
 ) -> dict[str, np.ndarray]:
     """Train all networks for one epoch on further rows."""
     networks = BatchedNetworks(state, device)
-    run = _TrainingRun(networks, prevalence, settings, seed)
-    run.epoch(X, targets, np.full(X.shape[0], -1))
+    run = _TrainingRun(networks, TrainingTargets(targets, targets), prevalence, settings, seed)
+    run.epoch(X, np.full(X.shape[0], -1))
     return networks.to_numpy()
 
 
@@ -125,12 +143,16 @@ class _TrainingRun:
     def __init__(
         self,
         networks: BatchedNetworks,
+        targets: TrainingTargets,
         prevalence: np.ndarray,
         settings: TrainingSettings,
         seed: int,
     ) -> None:
-        self.networks, self.settings = networks, settings
+        self.networks, self.settings, self.targets = networks, settings, targets
         self.device = networks.device
+        self.frequency = torch.as_tensor(
+            np.asarray(targets.label_frequency, dtype=np.float32), device=self.device
+        )
         self.rng = np.random.default_rng(seed)
         self.generator = torch.Generator(device=self.device).manual_seed(seed)
         self.prevalence = torch.as_tensor(prevalence.astype(np.float32), device=self.device)
@@ -144,20 +166,21 @@ class _TrainingRun:
             groups, lr=settings.learning_rate, weight_decay=settings.weight_decay
         )
 
-    def epoch(self, X: Any, targets: Targets, folds: np.ndarray) -> float:
+    def epoch(self, X: Any, folds: np.ndarray) -> float:
         """One pass over all rows; returns minus the mean training loss."""
         order = self.rng.permutation(X.shape[0])
         n_batches = max(1, round(order.size / self.settings.batch_size))
         total = 0.0
         for rows in np.array_split(order, n_batches):
-            total += self._step(X, targets, np.sort(rows), folds)
+            total += self._step(X, np.sort(rows), folds)
         return -total / n_batches
 
-    def _step(self, X: Any, targets: Targets, rows: np.ndarray, folds: np.ndarray) -> float:
-        y = self._targets(targets, rows)
-        codes, hidden = None, y
+    def _step(self, X: Any, rows: np.ndarray, folds: np.ndarray) -> float:
+        codes, hidden = None, self._targets(self.targets.learned, rows)
         if "A" in self.networks.values:
-            codes, hidden = self._random_codes(y)
+            y = self._targets(self.targets.observed, rows)
+            codes, given = self._random_codes(y)
+            hidden = torch.where(given, torch.nan, hidden)  # what is given is not to be predicted
         z = self.networks.logits(
             as_input(X[rows], self.device),
             codes,
@@ -168,6 +191,8 @@ class _TrainingRun:
         taught = torch.as_tensor(
             folds[rows][None] != np.arange(n_networks)[:, None], device=self.device
         )
+        # size selection trains one network with the targets of the first
+        hidden = hidden[:n_networks] if hidden.ndim == 3 else hidden
         wanted = taught[:, :, None] & ~hidden.isnan()
         losses_of_entries = self.settings.loss(z, hidden.expand_as(z)) * wanted
         loss = (losses_of_entries.sum((1, 2)) / wanted.sum((1, 2)).clamp(min=1)).sum()
@@ -177,21 +202,19 @@ class _TrainingRun:
         return float(loss.detach()) / n_networks
 
     def _random_codes(self, y: Tensor) -> tuple[Tensor, Tensor]:
-        """Codes of a random part of the labels in half of the rows; the rest is to be predicted."""
+        """Codes of a random part of the observed labels in half of the rows, and which they are."""
         shape, where = (y.shape[0], 1), {"generator": self.generator, "device": y.device}
         fraction = torch.rand(shape, **where) * (torch.rand(shape, **where) < 0.5)
         known = (torch.rand(y.shape, **where) < fraction) & ~y.isnan()
-        return known_codes(y, known, self.prevalence), torch.where(known, torch.nan, y)
+        return known_codes(y, known, self.prevalence), known
 
-    def validation(
-        self, k: int, X: Any, targets: Targets, rows: np.ndarray
-    ) -> tuple[float, np.ndarray]:
+    def validation(self, k: int, X: Any, rows: np.ndarray) -> tuple[float, np.ndarray]:
         """Log-loss of one network at the observed entries of rows it has not seen.
 
         Where labels can be given, the mean of that with none given and that with half of them.
         """
         with torch.no_grad():
-            y = self._targets(targets, rows)
+            y = self._targets(self.targets.observed, rows)
             x = as_input(X[rows], self.device)
             z = self._logits_of(k, x, None)
             loss = self._mean_loss(z, y)
@@ -210,8 +233,10 @@ class _TrainingRun:
             own.values[name] = part if name in ("W1", "C1") else part[None]
         return own.logits(x, codes)[0]
 
-    @staticmethod
-    def _mean_loss(z: Tensor, y: Tensor) -> float:
+    def _mean_loss(self, z: Tensor, y: Tensor) -> float:
+        if bool((self.frequency < 1).any()):
+            recorded = (self.frequency * torch.sigmoid(z)).clamp(_LEAST_GAIN, 1 - _LEAST_GAIN)
+            z = torch.logit(recorded)
         return float(losses.bce(z, y).sum() / losses.n_observed(y))
 
     def _targets(self, targets: Targets, rows: np.ndarray) -> Tensor:

@@ -1,0 +1,105 @@
+"""What a member of the portfolio is, what it learns from, and what a preset lets it cost."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from labelgap.labels import Labels
+
+__all__ = ["ImputedTargets", "Limits", "Member", "Teaching", "fold_of_rows"]
+
+
+class Limits(NamedTuple):
+    """What a preset allows: rows of a kernel matrix, seconds and number of trees, folds."""
+
+    kernel_rows: int
+    tree_seconds: float
+    n_trees: int
+    n_folds: int
+    device: str | None
+    n_jobs: int | None
+
+    @classmethod
+    def of(cls, preset: str, device: str | None, n_jobs: int | None) -> Limits:
+        """Return the limits of "balanced" or "best"."""
+        if preset == "balanced":
+            return cls(3000, 60.0, 200, 5, device, n_jobs)
+        return cls(10_000, 600.0, 500, 10, device, n_jobs)
+
+
+class ImputedTargets(NamedTuple):
+    """Labels without gaps: 1, 0, and the probability of being relevant of what was not known.
+
+    Attributes
+    ----------
+    of_fold : sequence of float32 arrays of shape (n_samples, n_labels)
+        What may be learned without a fold: no label of its rows has a part in it.
+    label_frequency : float or array of shape (n_labels,)
+        A model that learns from the values predicts relevance; of being recorded it predicts this
+        part.
+    has_gaps : bool
+        Whether anything was imputed.
+    """
+
+    of_fold: Sequence[np.ndarray]
+    label_frequency: Any
+    has_gaps: bool
+
+
+class Teaching(NamedTuple):
+    """What a member learns from. ``imputed`` is there for those that ask for it.
+
+    ``folds`` are the same for all members: row i is predicted out of fold by what did not learn
+    from the rows of its fold.
+    """
+
+    X: Any
+    labels: Labels
+    folds: np.ndarray
+    imputed: ImputedTargets | None = None
+
+    @property
+    def n_folds(self) -> int:
+        return int(self.folds.max()) + 1
+
+
+class Member:
+    """A kind of model. ``fit`` returns out-of-fold probabilities, or None where it gave up.
+
+    Probabilities are those of being recorded. Members that learn from the observed entries alone
+    are fitted first and impute the labels for the others.
+    """
+
+    name = ""
+    learns_from_imputed = False
+
+    def __init__(self, limits: Limits, seed: int) -> None:
+        self.limits = limits
+        self.seed = seed
+        self.gave_up = ""
+
+    def reason_to_skip(self, teaching: Teaching) -> str:
+        """Return why this member is of no use here, or nothing."""
+        return ""
+
+    def fit(self, teaching: Teaching, seconds: float | None) -> np.ndarray | None:
+        raise NotImplementedError
+
+    def predict(self, X: Any) -> np.ndarray:
+        """Return probabilities of shape (n_samples, n_labels)."""
+        return self.model.predict_proba(X)  # type: ignore[attr-defined]
+
+    def predict_without(self, fold: int, X: Any) -> np.ndarray:
+        """Return probabilities by what did not learn from a fold, of members that impute."""
+        raise NotImplementedError
+
+    def forget_training_rows(self) -> None:
+        """Drop what predictions do not need."""
+
+
+def fold_of_rows(n_samples: int, n_folds: int, rng: np.random.Generator) -> np.ndarray:
+    """Return the fold of each row."""
+    return rng.permutation(n_samples) % min(n_folds, n_samples)
