@@ -17,9 +17,9 @@ from labelgap.fitting import Progress
 from labelgap.networks._batched_networks import BatchedNetworks, SparseRows, as_input
 
 __all__ = [
-    "TrainingTargets",
     "TrainedNetworks",
     "TrainingSettings",
+    "TrainingTargets",
     "continue_training",
     "known_codes",
     "train",

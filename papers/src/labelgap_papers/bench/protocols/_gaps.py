@@ -75,8 +75,8 @@ def _members(model: Any, task: Task) -> dict[str, Any]:
         facts = {"log_loss": row.log_loss, "seconds": row.seconds, "weight": row.weight}
         found[row.name] = {"skipped": row.skipped} if row.skipped else facts
     for name, probabilities in model.member_proba(task.X_test).items():
-        score = metrics.evaluate(task.Y_test, probabilities, ("average_precision",))
-        found[name].update({key: float(value) for key, value in score.items()})
+        score = metrics.label_ranking_average_precision(task.Y_test, probabilities)
+        found[name]["average_precision"] = float(score)
     return {"members": found}
 
 
