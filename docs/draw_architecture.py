@@ -41,6 +41,7 @@ LAYERS: list[tuple[str, dict[str, str]]] = [
         {
             "one_vs_rest": "one model per label",
             "propensity": "label frequency",
+            "estimation": "count what is missing",
             "fitting": "EM, Gibbs, blocks",
             "text": "of items and labels",
             "zero_shot": "unseen labels",

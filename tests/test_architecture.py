@@ -38,6 +38,7 @@ ALLOWED: dict[str, set[str]] = {
     "generators": _GROUND | {"protocols"},
     "targets": {"kernels", "labels"},
     "propensity": {"kernels"},
+    "estimation": {"labels"},
     "estimator": {"kernels", "labels", "targets", "metrics"},
     "text": {"extras", "kernels", "labels", "memory"},
     "zero_shot": {"labels", "targets", "metrics", "estimator", "cooccurrence", "text"},
@@ -50,15 +51,15 @@ ALLOWED: dict[str, set[str]] = {
     "networks": _LEARNING | {"losses"},
     "mend": _LEARNING | {"one_vs_rest", "baselines", "imputers", "networks"},
     "registry": _LEARNING | _METHODS,
-    "auditing": _LEARNING | _DATA | _METHODS,
+    "auditing": _LEARNING | _DATA | _METHODS | {"estimation"},
     "export": _LEARNING | _METHODS,
     "plots": {"extras", "kernels", "labels", "propensity", "auditing"},
     "report": _LEARNING | _DATA | _METHODS | {"auditing", "plots"},
-    "review": _LEARNING | _DATA | _METHODS | {"auditing", "report"},
+    "review": _LEARNING | _DATA | _METHODS | {"auditing", "estimation", "report"},
     "cli": _LEARNING
     | _DATA
     | _METHODS
-    | {"registry", "auditing", "export", "report", "review", ""},
+    | {"registry", "auditing", "estimation", "export", "report", "review", ""},
     "__main__": {"cli"},
     "": _LEARNING | _DATA | _METHODS | {"auditing"},
 }
