@@ -28,6 +28,7 @@ from labelgap.mend._selection import (
     expected_f1_threshold,
 )
 from labelgap.mend._self_training import SelfTraining, frequency_reached
+from labelgap.mend._unopened_items import find_unopened_items, with_unknown_rows
 from labelgap.one_vs_rest import ConstantLabel, all_scores, check_device, readable_by_workers
 from labelgap.propensity import relevance_log_odds
 
@@ -52,7 +53,9 @@ class Mend(LabelGapClassifier):
     Zeros that may be missing labels (``zeros="unlabeled"``, or labels that say so): with c the
     label frequency, the probability that a relevant label is recorded, and g that it is recorded in
     this row, P(relevant | not recorded) = (1 - c) / c * g / (1 - g). Predictions are those of
-    relevance, not of being recorded, for all labels, imputed or not.
+    relevance, not of being recorded, for all labels, imputed or not. Items without any label that look
+    as if nobody had opened them teach nothing: their entries are unknown, not zeros
+    (``unopened_items_``).
 
     Parameters
     ----------
@@ -80,10 +83,11 @@ class Mend(LabelGapClassifier):
         linear models are always fitted.
     label_frequency : float, array of shape (n_labels,), "estimate" or "per_label", \
 default="estimate"
-        c for unlabeled zeros, for all labels or for each. Numbers are taken as known, and all labels
-        are imputed; validation then chooses among imputers only. The estimate is the largest
-        fraction of recorded entries among the top-scored ones, which can be too small and is
-        seldom too large: c is not identified for labels that are hard to predict.
+        c for unlabeled zeros, for all labels or for each. Numbers are taken as known, for all items
+        alike, none being unopened, and all labels are imputed; validation then chooses among imputers
+        only. The estimate is the largest fraction of recorded entries among the top-scored ones, which
+        can be too small and is seldom too large: c is not identified for labels that are hard to
+        predict.
         "estimate" takes the largest over labels for all of them, "per_label" the mean of that and
         of the label's own: better where labels differ in how often they are recorded, a little
         worse where they do not.
@@ -126,7 +130,9 @@ default="estimate"
     imputed_ : ImputedLabels
         What was imputed, with which weight, by which imputer.
     label_frequency_ : float or ndarray of shape (n_labels,)
-        c; 1 without unlabeled zeros.
+        c; 1 without unlabeled zeros. An estimate is of the items that were opened.
+    unopened_items_ : ndarray of int
+        Positions of items without any label that are more probably unopened than opened.
     n_iter_ : int
         Self-training iterations.
     thresholds_ : ndarray of shape (n_labels,)
@@ -214,18 +220,28 @@ default="estimate"
             labels = labels.with_zeros("unlabeled")
         self._portfolio: Portfolio | None = None
         self.__dict__.pop("leaderboard_", None)
-        if isinstance(self.estimator, str) and self.preset != "fast":
+        is_combined = isinstance(self.estimator, str) and self.preset != "fast"
+        if is_combined:
             _check_defaults(self)
-            if labels.n_samples >= self._fewest_rows:
-                self._fit_portfolio(X, labels)
-                return
-        self._fit_estimator(X, labels)
+        self.unopened_items_ = np.empty(0, dtype=np.intp)
+        if labels.unlabeled and isinstance(self.label_frequency, str):
+            self.unopened_items_ = find_unopened_items(X, labels, self._generator())
+        if is_combined and labels.n_samples >= self._fewest_rows:
+            self._fit_portfolio(X, labels)
+        else:
+            self._fit_estimator(X, with_unknown_rows(labels, self.unopened_items_))
+
+    def _generator(self) -> np.random.Generator:
+        return np.random.default_rng(check_random_state(self.random_state).randint(2**31 - 1))
 
     def _fit_portfolio(self, X: Any, labels: Labels) -> None:
-        rng = np.random.default_rng(check_random_state(self.random_state).randint(2**31 - 1))
+        rng = self._generator()
         if not sparse.issparse(X):
             # rounding must not depend on the order in memory
             X = np.ascontiguousarray(X)
+        if self.unopened_items_.size:
+            opened = np.setdiff1d(np.arange(labels.n_samples), self.unopened_items_)
+            X, labels = X[opened], labels[opened]
         self._portfolio = fit_portfolio(
             X,
             labels,
@@ -250,12 +266,9 @@ default="estimate"
         """The given label frequency, or what out-of-fold scores say of it."""
         if not labels.unlabeled:
             return 1.0
-        if isinstance(self.label_frequency, Real):
-            return float(self.label_frequency)
-        if not isinstance(self.label_frequency, str):
-            given = np.asarray(self.label_frequency, dtype=float)
-            _check_frequencies(given, labels.n_labels)
-            return given
+        given = self._given_frequency(labels.n_labels)
+        if given is not None:
+            return given if given.ndim else float(given)
         reached = np.zeros(labels.n_labels)
         for label in range(labels.n_labels):
             rows, values = labels.column(label)
@@ -264,6 +277,15 @@ default="estimate"
         if self.label_frequency == "estimate":
             return common
         return np.where(reached > 0, (reached + common) / 2, common)
+
+    def _given_frequency(self, n_labels: int) -> np.ndarray | None:
+        """The given label frequency; None where it is estimated."""
+        if isinstance(self.label_frequency, str):
+            return None
+        given = np.asarray(self.label_frequency, dtype=float)
+        if given.ndim:
+            _check_frequencies(given, n_labels)
+        return given
 
     def _fit_estimator(self, X: Any, labels: Labels) -> None:
         """Impute the labels, validate that this helps, and train the estimator."""
@@ -312,22 +334,19 @@ default="estimate"
         ensemble = bool(self.ensemble)
         if self.ensemble == "auto":
             ensemble = labels.unlabeled or is_forest(estimator)
-        is_given = labels.unlabeled and not isinstance(self.label_frequency, str)
-        frequency = np.asarray(self.label_frequency if is_given else 1.0, dtype=float)
-        if is_given and not isinstance(self.label_frequency, Real):
-            _check_frequencies(frequency, labels.n_labels)
+        given = self._given_frequency(labels.n_labels) if labels.unlabeled else None
         return SelfTraining(
             estimator,
             imputers,
             imputed_weights=self.imputed_weights,
             ensemble=ensemble,
-            label_frequency=frequency,
-            is_given=is_given,
+            label_frequency=np.asarray(1.0) if given is None else given,
+            is_given=given is not None,
             per_label=isinstance(self.label_frequency, str) and self.label_frequency == "per_label",
             max_iter=self.max_iter,
             n_jobs=self.n_jobs,
             device=self.device,
-            rng=np.random.default_rng(check_random_state(self.random_state).randint(2**31 - 1)),
+            rng=self._generator(),
         )
 
     def _decision_function(self, X: Any) -> np.ndarray:
