@@ -64,6 +64,7 @@ LAYERS: list[tuple[str, dict[str, str]]] = [
         {
             "labels": "1, 0, unknown, unlabeled",
             "views": "groups of columns",
+            "frames": "columns of any type",
             "cooccurrence": "label counts",
             "targets": "labels or classes",
         },

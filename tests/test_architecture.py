@@ -15,7 +15,7 @@ ROOT = Path(__file__).parents[1]
 SOURCE = ROOT / "src" / "labelgap"
 MODULES = sorted(SOURCE.rglob("*.py"))
 
-_GROUND = {"extras", "_records", "files", "kernels", "labels", "memory", "views"}
+_GROUND = {"extras", "frames", "_records", "files", "kernels", "labels", "memory", "views"}
 _LEARNING = _GROUND | {"fitting", "estimator", "targets", "metrics", "cooccurrence", "zero_shot"}
 _LEARNING |= {"propensity", "text"}
 _DATA = {"data", "metrics", "protocols", "model_selection", "generators"}
@@ -30,6 +30,7 @@ ALLOWED: dict[str, set[str]] = {
     "kernels": {"memory"},
     "labels": {"extras", "kernels", "memory"},
     "views": {"extras", "kernels"},
+    "frames": {"extras"},
     "data": _GROUND,
     "metrics": _GROUND,
     "cooccurrence": {"extras", "kernels", "labels", "memory"},
@@ -39,7 +40,7 @@ ALLOWED: dict[str, set[str]] = {
     "targets": {"kernels", "labels"},
     "propensity": {"kernels"},
     "estimation": {"labels"},
-    "estimator": {"kernels", "labels", "targets", "metrics"},
+    "estimator": {"frames", "kernels", "labels", "targets", "metrics"},
     "text": {"extras", "kernels", "labels", "memory"},
     "zero_shot": {"labels", "targets", "metrics", "estimator", "cooccurrence", "text"},
     "fitting": {"extras", "files", "kernels", "labels", "memory"},

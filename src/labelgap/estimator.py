@@ -12,6 +12,7 @@ from sklearn.utils import get_tags
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from labelgap import metrics
+from labelgap.frames import FrameReader
 from labelgap.kernels.input_arrays import canonical_rows, check_numbers
 from labelgap.labels import (
     Labels,
@@ -44,6 +45,8 @@ class LabelGapClassifier(ClassifierMixin, BaseEstimator):
         Label names, or positions when the labels have none.
     target_ : Target
         Whether the target was a label matrix or a vector of classes.
+    frame_reader_ : FrameReader or None
+        How a frame with text, categories, dates or empty cells becomes numbers.
     item_ : str or None
         The column of ids that frames of features and labels were joined on.
     n_features_in_, feature_names_in_
@@ -78,7 +81,7 @@ class LabelGapClassifier(ClassifierMixin, BaseEstimator):
         Parameters
         ----------
         X : array, frame or sparse matrix of shape (n_samples, n_features)
-            Features.
+            Features. A frame may have text, categories, dates and empty cells.
         Y : anything :func:`labelgap.as_labels` accepts, or a vector of classes
             Unknown entries are never read. Frames are joined with those of ``X`` on their index, or
             on a column of ids that both have.
@@ -160,6 +163,13 @@ class LabelGapClassifier(ClassifierMixin, BaseEstimator):
     def _validate_features(self, X: Any, *, reset: bool) -> Any:
         """What the tags say is accepted, which is what scikit-learn's tools go by."""
         accepted = get_tags(self).input_tags
+        if reset:
+            wrapped = getattr(self, "estimator", None)
+            self.frame_reader_ = FrameReader.of(X, wrapped, keep_holes=accepted.allow_nan)
+        if self.frame_reader_ is not None:
+            X = self.frame_reader_.in_order(X)
+            validate_data(self, X, reset=reset, skip_check_array=True)
+            return self.frame_reader_.read(X)
         if sparse.issparse(X) and accepted.sparse:
             X = canonical_rows(X)
         X = validate_data(

@@ -15,6 +15,7 @@ from sklearn.utils.validation import check_array
 
 from labelgap.auditing._review_decisions import ReviewDecisions, entries_of, names_of
 from labelgap.data import Dataset
+from labelgap.frames import FrameReader
 from labelgap.kernels.input_arrays import canonical_rows, check_numbers
 from labelgap.labels import Labels, State, align_rows, as_labels, items_of
 
@@ -180,6 +181,9 @@ def check_input(
     X, Y, item = align_rows(X, Y)
     if item_ids is None:
         item_ids = items_of(frame, item)
+    reader = FrameReader.of(X)
+    if reader is not None and reader.encoder is not None:
+        X, feature_names = reader.read(X), reader.encoder.get_feature_names_out()
     if feature_names is None:
         feature_names = getattr(X, "columns", None)
     n_samples = X.shape[0] if hasattr(X, "shape") else len(X)

@@ -17,6 +17,7 @@ from sklearn.utils.extmath import safe_sparse_dot
 from sklearn.utils.metaestimators import available_if
 
 from labelgap.estimator import LabelGapClassifier
+from labelgap.frames import frame_estimator
 from labelgap.labels import Labels, LabelWarning, State
 from labelgap.one_vs_rest import (
     ConstantLabel,
@@ -122,7 +123,7 @@ class BinaryRelevance(LabelGapClassifier):
     def _fit(self, X: Any, labels: Labels) -> None:
         if self.unknown == "negative":
             labels = _unknown_as_zero(labels)
-        template = clone(self._template())
+        template = frame_estimator(clone(self._template()), X)
         self.estimators_ = fit_per_label(template, X, labels, self.n_jobs, self.device)
         self._stack_coefficients()
 

@@ -14,6 +14,7 @@ from sklearn.calibration import CalibratedClassifierCV
 from sklearn.ensemble import ExtraTreesClassifier, RandomForestClassifier
 from sklearn.linear_model import LogisticRegression
 
+from labelgap.frames import FrameRows
 from labelgap.imputers._imputer import Imputer
 from labelgap.labels import Labels, State, observed_prevalence
 from labelgap.memory import block_size
@@ -247,6 +248,8 @@ class PerLabelImputer(Imputer):
         if has_squared_penalty(self._template):
             codes = codes * np.sqrt(self.label_variance / self._template.C)
         codes = codes.astype(X.dtype)
+        if isinstance(X, FrameRows):
+            return X.with_columns(codes)
         if sparse.issparse(X):
             return readable_by_workers(sparse.csr_array(sparse.hstack([X, codes], format="csr")))
         return np.hstack([X, codes.toarray()])
@@ -276,6 +279,8 @@ def centred_labels(
 
 def without_column(joined: Any, column: int) -> Any:
     """Return a copy with zeros in one column: a label must not explain itself."""
+    if isinstance(joined, FrameRows):
+        return joined.without_column(column)
     joined = joined.copy()
     if sparse.issparse(joined):
         joined.data[joined.indices == column] = 0

@@ -16,6 +16,7 @@ from sklearn.utils import check_random_state, get_tags
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 
 from labelgap.estimator import LabelGapClassifier
+from labelgap.frames import frame_estimator
 from labelgap.imputers import Imputer, PerLabelImputer, check_imputers, is_forest
 from labelgap.kernels.probabilities import log_odds, mean_log_odds
 from labelgap.labels import Labels
@@ -289,7 +290,7 @@ default="estimate"
 
     def _fit_estimator(self, X: Any, labels: Labels) -> None:
         """Impute the labels, validate that this helps, and train the estimator."""
-        training = self._start(labels)
+        training = self._start(X, labels)
         n_known = labels.n_observed(axis=0, unlabeled=False)
         can_impute = (n_known < labels.n_samples) & (labels.n_positives(axis=0) > 0)
         wanted, candidate, best = np.flatnonzero(can_impute), PLAIN, None
@@ -323,9 +324,10 @@ default="estimate"
             probabilities = self._predict_proba(X)[:, chosen]
             self.thresholds_[chosen] = [expected_f1_threshold(column) for column in probabilities.T]
 
-    def _start(self, labels: Labels) -> SelfTraining:
+    def _start(self, X: Any, labels: Labels) -> SelfTraining:
         """Return what fits and validates, with the parameters checked."""
         estimator = LogisticRegression() if isinstance(self.estimator, str) else self.estimator
+        estimator = frame_estimator(estimator, X)
         check_device(estimator, self.device)
         if self.imputer is None:
             imputers: list[Imputer] = [PerLabelImputer(clone(estimator), device=self.device)]

@@ -1,0 +1,189 @@
+"""Columns of any type as numbers, by skrub, with holes filled for models that cannot take them."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import narwhals.stable.v2 as nw
+import numpy as np
+from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.impute import MissingIndicator, SimpleImputer
+from sklearn.pipeline import make_pipeline, make_union
+from sklearn.preprocessing import StandardScaler
+from sklearn.utils.validation import check_is_fitted
+
+from labelgap.extras import require
+
+
+def is_raw_frame(X: Any) -> bool:
+    """Return whether this is a frame with columns that are no numbers, or with empty cells.
+
+    Parameters
+    ----------
+    X : array or frame
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from labelgap.frames import is_raw_frame
+    >>> is_raw_frame(pd.DataFrame({"size": [1.5, 2.5]}))
+    False
+    >>> is_raw_frame(pd.DataFrame({"size": [1.5, None]}))
+    True
+    """
+    if not hasattr(X, "columns") or len(set(X.columns)) < len(X.columns):
+        return False  # what takes the frame says that names occur twice
+    table = nw.from_native(X, eager_only=True, pass_through=True)
+    if not isinstance(table, nw.DataFrame):
+        return False
+    if any(hasattr(dtype, "fill_value") for dtype in getattr(X, "dtypes", ())):
+        return False  # sparse columns of pandas are numbers
+    return any(_is_raw(table[:, j]) for j in range(table.shape[1]))
+
+
+def _is_raw(column: Any) -> bool:
+    if not (column.dtype.is_numeric() or column.dtype == nw.Boolean):
+        return True
+    return column.is_null().any() or (column.dtype.is_float() and column.is_nan().any())
+
+
+class FrameEncoder(TransformerMixin, BaseEstimator):
+    """Turn a frame with columns of any type into a matrix of numbers.
+
+    Numbers stay, dates become their parts, categories with few values one column each, and other
+    texts a few columns of a latent semantic analysis: what :class:`skrub.TableVectorizer` does.
+
+    Parameters
+    ----------
+    holes : {"fill", "keep"}, default="fill"
+        "fill": empty cells become the mean of their column, beside a column that says where they
+        were, and columns are standardised. "keep": they stay NaN, for models that take it.
+    categories : bool, default=False
+        Whether categories stay categories: :meth:`transform` then returns a frame, for models that
+        take it.
+
+    Attributes
+    ----------
+    columns_ : list of str
+        The columns of the frame.
+
+    See Also
+    --------
+    skrub.TableVectorizer : What the encoder is made of.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from labelgap.frames import FrameEncoder
+    >>> frame = pd.DataFrame({"size": [1.0, None, 3.0], "colour": ["red", "blue", "red"]})
+    >>> encoder = FrameEncoder().fit(frame)
+    >>> encoder.get_feature_names_out().tolist()
+    ['size', 'colour_red', 'size is empty']
+    >>> encoder.transform(frame).shape
+    (3, 3)
+    """
+
+    def __init__(self, holes: str = "fill", *, categories: bool = False) -> None:
+        self.holes = holes
+        self.categories = categories
+
+    def fit(self, X: Any, y: Any = None) -> FrameEncoder:
+        """Learn the values of categories, and what fills empty cells."""
+        self.columns_ = list(X.columns)
+        _check_columns(X)
+        skrub = require("skrub", extra="frames", purpose="a table with text, dates or empty cells")
+        few = {"low_cardinality": skrub.ToCategorical()} if self.categories else {}
+        text = skrub.StringEncoder(random_state=0)
+        self.vectorizer_ = skrub.TableVectorizer(
+            drop_null_fraction=None, high_cardinality=text, **few
+        )
+        encoded = self.vectorizer_.fit_transform(_as_pandas(X))
+        self.names_ = np.array([str(column) for column in encoded.columns], dtype=object)
+        self.filler_ = None
+        if self.holes == "fill" and not self.categories:
+            filled = make_pipeline(SimpleImputer(keep_empty_features=True), StandardScaler())
+            self.filler_ = make_union(filled, MissingIndicator(error_on_new=False))
+            self.filler_.fit(_matrix(encoded))
+        return self
+
+    def transform(self, X: Any) -> Any:
+        """Return a matrix of numbers, or a frame where categories stay categories."""
+        check_is_fitted(self)
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", "Found unknown categories")
+            encoded = self.vectorizer_.transform(_as_pandas(in_order(X, self.columns_)))
+        if self.categories:
+            return encoded
+        return (
+            _matrix(encoded) if self.filler_ is None else self.filler_.transform(_matrix(encoded))
+        )
+
+    def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
+        """Return the names of the columns of the matrix."""
+        check_is_fitted(self)
+        if self.filler_ is None:
+            return self.names_
+        empty = self.names_[self.filler_.transformer_list[1][1].features_]
+        return np.concatenate(
+            [self.names_, np.array([f"{n} is empty" for n in empty], dtype=object)]
+        )
+
+
+def in_order(X: Any, columns: list) -> Any:
+    """Return a frame with its columns in the order of a fit; others, or none, are refused."""
+    given = list(getattr(X, "columns", ()))
+    if not given:
+        raise ValueError(
+            f"X is no frame, and the model was fitted on one with the columns {_listed(columns)}: "
+            "give a frame with these columns"
+        )
+    for these, those, problem in ((columns, given, "lacks"), (given, columns, "has")):
+        strange = [name for name in these if name not in those]
+        if strange:
+            more = "" if problem == "lacks" else ", which it did not have"
+            raise ValueError(
+                f"X {problem} the column {strange[0]!r}{more} when the model was fitted"
+                f"{f' (and {len(strange) - 1} more)' if len(strange) > 1 else ''}; its columns "
+                f"were {_listed(columns)}"
+            )
+    return X if given == columns else X[columns]
+
+
+def _check_columns(X: Any) -> None:
+    """Refuse names that occur twice, and cells that hold several values."""
+    names = list(X.columns)
+    twice = next((name for j, name in enumerate(names) if name in names[:j]), None)
+    if twice is not None:
+        raise ValueError(f"X has two columns called {twice!r}: give each a name of its own")
+    table = nw.from_native(X, eager_only=True)
+    for j, name in enumerate(names):
+        column = table[:, j]
+        if column.dtype.is_nested() or column.dtype == nw.Object:
+            cells = column.drop_nulls().to_list()
+            row = next((r for r, c in enumerate(cells) if isinstance(c, _SEVERAL)), None)
+            if row is not None:
+                raise ValueError(
+                    f"column {name!r} of X holds {type(cells[row]).__name__} values: give a column "
+                    "for each of their elements, or drop the column"
+                )
+
+
+_SEVERAL = (list, tuple, set, dict, np.ndarray)
+
+
+def _listed(names: list) -> str:
+    shown = ", ".join(repr(name) for name in names[:_MOST_NAMED])
+    return shown + (", ..." if len(names) > _MOST_NAMED else "")
+
+
+_MOST_NAMED = 8
+
+
+def _as_pandas(X: Any) -> Any:
+    """One library for all, so that a model can be asked with frames of another one."""
+    return X if hasattr(X, "iloc") else X.to_pandas()
+
+
+def _matrix(encoded: Any) -> np.ndarray:
+    return encoded.to_numpy().astype(np.float64)
