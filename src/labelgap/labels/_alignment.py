@@ -54,6 +54,8 @@ def align_rows(X: Any, y: Any, *, zeros: ZerosName = "negative") -> AlignedRows:
     >>> align_rows(X, pd.DataFrame({"red": [0, 1]}, index=["b", "a"])).y["red"].tolist()
     [1, 0]
     """
+    if not hasattr(X, "columns") or not (hasattr(y, "columns") or hasattr(y, "iloc")):
+        return AlignedRows(X, y, None)
     item = _shared_column(X, y)
     if item is not None:
         return _joined_on(X, y, item, zeros)
@@ -81,7 +83,7 @@ def without_items(X: Any, item: str | None) -> Any:
     >>> list(without_items(pd.DataFrame({"id": [7], "size": [1.5]}), "id"))
     ['size']
     """
-    if item is None or not _is_frame(X) or item not in frame_names(X):
+    if item is None or not hasattr(X, "columns") or item not in frame_names(X):
         return X
     return nw.from_native(X, eager_only=True).drop(item).to_native()
 
