@@ -7,10 +7,13 @@ import pytest
 from scipy import sparse
 
 from labelgap.data import load_dataset
+from labelgap.protocols import MECHANISMS
 from labelgap_papers.bench.protocols import PROTOCOLS, Protocol
+from labelgap_papers.bench.real_gaps import read_versions
 
 CASES = {
     "gaps": ("emotions", {"kind": "entries", "fraction": 0.6}),
+    "real-gaps": ("emoji", {"features": "words", "labels": "recorded"}),
     "unknown-per-row": ("emotions", {"missing": 0.4}),
     "hidden-positives": ("emotions", {"missing": 0.4, "scaling": "raw"}),
     "missing-views": ("emotions_multiview", {"missing_labels": 0.5, "missing_views": 0.5}),
@@ -112,6 +115,57 @@ def test_gaps_are_of_the_kind_asked_for(dataset):
     assert dropped.n_positives() == pytest.approx(0.6 * complete.n_positives(), rel=0.01)
     with pytest.raises(ValueError, match="kind='rows': use"):
         protocol.draw(dataset, {"kind": "rows", "fraction": 0.1}, 1)
+
+
+@pytest.mark.parametrize("kind", sorted(MECHANISMS))
+def test_every_mechanism_is_a_kind_of_gap(kind):
+    task = PROTOCOLS["gaps"]().draw("emotions", {"kind": kind, "fraction": 0.4}, 1)
+    complete = PROTOCOLS["gaps"]().draw("emotions", {"kind": "none", "fraction": 0.0}, 1)
+    left = task.Y.n_positives() / complete.Y.n_positives()
+    assert left == pytest.approx(0.6, abs=0.12)
+    assert task.Y.unlabeled
+
+
+def test_real_gaps_learn_from_what_was_recorded():
+    protocol, setting = PROTOCOLS["real-gaps"](), {"features": "words"}
+    recorded = protocol.draw("mdi", {**setting, "labels": "recorded"}, 1)
+    assert recorded.Y.n_positives() == 4119
+    assert recorded.Y.unlabeled
+    assert recorded.X_test.shape[0] == 2402
+    filled = protocol.draw("mdi", {**setting, "labels": "filled"}, 1)
+    assert filled.Y.n_positives() == 4119 + 559
+    assert not filled.Y.unlabeled
+    # as many are lost at random as were missing
+    masked = protocol.draw("mdi", {**setting, "labels": "positives"}, 1)
+    assert abs(masked.Y.n_positives() - 4119) <= 1
+    debtags = protocol.draw("debtags", {**setting, "labels": "recorded"}, 1)
+    assert (np.asarray(debtags.Y.n_positives(axis=1)) == 0).sum() >= 3393
+    known = protocol.draw("debtags", {**setting, "labels": "filled"}, 1)
+    assert known.Y.n_samples == 6000 - 3393
+    with pytest.raises(ValueError, match="labels='rows': use"):
+        protocol.draw("mdi", {**setting, "labels": "rows"}, 1)
+    with pytest.raises(ValueError, match="features='sounds': use"):
+        protocol.draw("mdi", {"features": "sounds", "labels": "filled"}, 1)
+
+
+def test_versions_of_ones_own_are_read(tmp_path):
+    old, new = tmp_path / "old.csv", tmp_path / "new.csv"
+    old.write_text("id,text,tags\n1,red door,red\n2,blue door,\n3,red sky,red;sky\n")
+    new.write_text(
+        "id,text,tags\n1,red door,red;door\n2,blue door,blue\n3,red sky,sky\n4,red sun,red\n"
+    )
+    pair = read_versions(old, new)
+    assert list(pair.then.names) == ["red", "sky"]
+    assert pair.then.unlabeled
+    # what was removed stays, what was added is there, labels that the old version lacks are not
+    np.testing.assert_array_equal(pair.filled.to_dense(), [[1, 0], [0, 0], [1, 1]])
+    np.testing.assert_array_equal(pair.test_labels.to_dense(), [[1, 0]])
+    protocol = PROTOCOLS["real-gaps"](pairs={"mine": {"old": str(old), "new": str(new)}})
+    assert "mine" in protocol.known_datasets()
+    task = protocol.draw("mine", {"features": "words", "labels": "recorded"}, 1)
+    assert task.X.shape[0] == 3
+    with pytest.raises(ValueError, match="no column 'name'; name it"):
+        read_versions(old, new, item="name")
 
 
 def test_time_is_nothing_to_choose_settings_by():

@@ -11,7 +11,6 @@ from importlib import resources
 from pathlib import Path
 from typing import Any
 
-from labelgap.data import list_datasets
 from labelgap_papers.bench._experiment import (
     BUDGETS,
     BudgetPlan,
@@ -114,7 +113,8 @@ class _Reader:
     def experiment(self) -> Experiment:
         values = self.values
         protocol, protocol_options = self._protocol()
-        datasets, settings = self._datasets(), self._settings()
+        known = PROTOCOLS[protocol](**protocol_options).known_datasets()
+        datasets, settings = self._datasets(known), self._settings()
         metrics, methods = self._metrics(), self._methods()
         simple = {key: values[key] for key in _SIMPLE if key in values}
         made = Experiment(
@@ -145,8 +145,7 @@ class _Reader:
             raise ExperimentError(f"protocol: {error}") from error
         return name, options
 
-    def _datasets(self) -> tuple[DatasetPlan, ...]:
-        known = set(list_datasets())
+    def _datasets(self, known: set[str]) -> tuple[DatasetPlan, ...]:
         found = []
         for name, given in self.values["datasets"].items():
             options = given if isinstance(given, Mapping) else {"runs": given}

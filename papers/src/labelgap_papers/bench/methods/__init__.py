@@ -8,6 +8,7 @@ line at all: an experiment names it as ``"package.module:factory"``.
 from labelgap_papers.bench.methods import (
     _embeddings,
     _missing_labels,
+    _positive_unlabeled,
     _predictors,
     _selectors,
     _views,
@@ -22,6 +23,7 @@ METHODS: dict[str, Method] = {
     **_views.METHODS,
     **_embeddings.METHODS,
     **_predictors.METHODS,
+    **_positive_unlabeled.METHODS,
 }
 """By the names that experiments use."""
 

@@ -7,6 +7,7 @@ from labelgap_papers.bench.protocols._gaps import Gaps
 from labelgap_papers.bench.protocols._hidden_positives import HiddenPositives
 from labelgap_papers.bench.protocols._missing_views import MissingViews
 from labelgap_papers.bench.protocols._official_split import FewerPositives, OfficialSplit
+from labelgap_papers.bench.protocols._real_gaps import RealGaps
 from labelgap_papers.bench.protocols._unseen_labels import AllLabelsSeen, HiddenLabelColumns
 from labelgap_papers.bench.protocols.protocol import Protocol, Task
 from labelgap_papers.bench.protocols.unknown_per_row import UnknownPerRow
@@ -18,6 +19,7 @@ PROTOCOLS: dict[str, type[Protocol]] = {
     "hidden-positives": HiddenPositives,
     "missing-views": MissingViews,
     "official-split": OfficialSplit,
+    "real-gaps": RealGaps,
     "unknown-per-row": UnknownPerRow,
     "unseen-labels": HiddenLabelColumns,
 }

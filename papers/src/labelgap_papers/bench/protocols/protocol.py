@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from labelgap.data import list_datasets
 from labelgap.labels import Labels
 from labelgap.views import Views
 
@@ -83,6 +84,10 @@ class Protocol:
             known = ", ".join(self.options) or "none"
             raise ValueError(f"no option {sorted(unknown)[0]!r} of the protocol; it has: {known}")
         self.chosen = {**self.options, **options}
+
+    def known_datasets(self) -> set[str]:
+        """Names of the sets that can be drawn from."""
+        return set(list_datasets())
 
     def draw(self, dataset: str, setting: Setting, run: int) -> Task:
         """The drawing of one run; the same for every method."""
