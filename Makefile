@@ -57,7 +57,7 @@ $(TORCH)/.installed: $(STAMP)
 
 # apart from the environment: everything else must work without torch
 test-networks: $(TORCH)/.installed
-	PYTHONPATH=$(CURDIR)/$(TORCH) $(PYTEST) -n 2 tests/networks tests/mend/test_portfolio.py tests/mend/test_known_labels.py
+	PYTHONPATH=$(CURDIR)/$(TORCH) $(PYTEST) -n 2 tests/networks tests/mend/test_portfolio.py tests/mend/test_portfolio_members.py tests/mend/test_known_labels.py
 
 lint: $(STAMP)
 	$(BIN)/ruff check .

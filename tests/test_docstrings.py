@@ -186,7 +186,11 @@ def test_a_bad_docstring_is_found():
 
 
 # modules whose examples need a package that not every machine has
-NEEDS = {"labelgap.losses": "torch", "labelgap.networks._label_net": "torch"}
+NEEDS = {
+    "labelgap.losses": "torch",
+    "labelgap.networks._label_net": "torch",
+    "labelgap.baselines._gradient_boosting_labels": "xgboost",
+}
 
 EXAMPLES = sorted(
     ".".join(["labelgap", *path.relative_to(SOURCE).with_suffix("").parts]).removesuffix(

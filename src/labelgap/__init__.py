@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from labelgap.baselines import (
         BinaryRelevance,
         CooccurrenceVote,
+        GradientBoostingLabels,
         KernelRidgePerLabel,
         KNeighborsLabels,
         LabelPrior,
@@ -35,6 +36,7 @@ _HOMES = {
     "RMFLCV": "models.rmfl",
     "BinaryRelevance": "baselines",
     "CooccurrenceVote": "baselines",
+    "GradientBoostingLabels": "baselines",
     "KNeighborsLabels": "baselines",
     "KernelRidgePerLabel": "baselines",
     "LabelNet": "networks",
@@ -59,6 +61,7 @@ __all__ = [
     "Audit",
     "BinaryRelevance",
     "CooccurrenceVote",
+    "GradientBoostingLabels",
     "KNeighborsLabels",
     "KernelRidgePerLabel",
     "LabelNet",

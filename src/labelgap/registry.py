@@ -166,6 +166,13 @@ ESTIMATORS: tuple[EstimatorRecord, ...] = (
         command="kernel-ridge",
     ),
     EstimatorRecord(
+        "GradientBoostingLabels",
+        "labelgap.baselines",
+        "XGBoost with one tree for all labels in each step, taught by known entries; needs xgboost.",
+        ("unknown",),
+        command="boosting",
+    ),
+    EstimatorRecord(
         "KNeighborsLabels",
         "labelgap.baselines",
         "The fraction of the nearest rows that carry a label, among those where it is known.",

@@ -16,6 +16,7 @@ from contract.toys import GradientDescent, OnePassPerceptron
 from labelgap.baselines import (
     BinaryRelevance,
     CooccurrenceVote,
+    GradientBoostingLabels,
     KernelRidgePerLabel,
     KNeighborsLabels,
     LabelPrior,
@@ -320,6 +321,20 @@ CASES = [
     ),
 ]
 
+_NOT_STORED = "to XGBoost an entry that is not stored is missing, not zero"
+if find_spec("xgboost") is not None:
+    CASES.append(
+        Case(
+            GradientBoostingLabels(5, max_bins=256, validation_fraction=None),
+            grid={"max_depth": [2, 4]},
+            exempt={
+                "check_sparse_is_dense": _NOT_STORED,
+                "check_read_only_input": _NOT_STORED,
+                "check_feature_order": "of splits with the same gain the first is taken",
+            },
+            tolerance=1e-4,
+        )
+    )
 if find_spec("torch") is not None:
     CASES.append(
         Case(
