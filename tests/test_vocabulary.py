@@ -142,6 +142,8 @@ NOT_YET: list[str] = []
 PARAMETERS_KEPT: dict[tuple[str, str], str] = {
     ("labelgap.fitting.draw_chains", "seed"): "an integer from which blocks make generators",
     ("labelgap.fitting.run_gibbs", "seed"): "an integer from which blocks make generators",
+    ("labelgap*.Mend", "groups"): "rows that stay together, as in scikit-learn",
+    ("labelgap.imputers.draw_folds", "groups"): "rows that stay together, as in scikit-learn",
     ("labelgap.model_selection.*", "groups"): "scikit-learn's word for rows that stay together",
     ("labelgap.export.LinearForm", "intercept"): "the fitted intercepts, not whether to fit them",
     ("labelgap_papers.methods.GLOCAL", "groups"): "the paper's groups of samples, not of columns",

@@ -75,14 +75,14 @@ class LabelGapClassifier(ClassifierMixin, BaseEstimator):
     _zeros: ZerosName = "negative"
     _parameter_constraints: ClassVar[dict[str, list]] = {}
 
-    def fit(self, X: Any, Y: Any = None) -> LabelGapClassifier:
+    def fit(self, X: Any, y: Any = None) -> LabelGapClassifier:
         """Learn from rows of features and their labels.
 
         Parameters
         ----------
         X : array, frame or sparse matrix of shape (n_samples, n_features)
             Features. A frame may have text, categories, dates and empty cells.
-        Y : anything :func:`labelgap.as_labels` accepts, or a vector of classes
+        y : anything :func:`labelgap.as_labels` accepts, or a vector of classes
             Unknown entries are never read. Frames are joined with those of ``X`` on their index, or
             on a column of ids that both have.
 
@@ -91,7 +91,7 @@ class LabelGapClassifier(ClassifierMixin, BaseEstimator):
         self
         """
         self._validate_params()
-        X, labels = self._validate_fit(X, Y)
+        X, labels = self._validate_fit(X, y)
         self._fit(X, labels)
         return self
 

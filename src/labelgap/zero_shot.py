@@ -60,33 +60,33 @@ class ZeroShotClassifier(LabelGapClassifier):
     array([1, 0, 0, 0])
     """
 
-    def fit(self, X: Any, Y: Any = None, cooccurrence: Any = None) -> Self:
+    def fit(self, X: Any, y: Any = None, cooccurrence: Any = None) -> Self:
         """Learn from rows of features, their labels, and counts for the labels they lack.
 
         Parameters
         ----------
         X : array, frame or sparse matrix of shape (n_samples, n_features)
-        Y : anything :func:`labelgap.as_labels` accepts, or a vector of classes
+        y : anything :func:`labelgap.as_labels` accepts, or a vector of classes
             Either the seen labels only, or :class:`labelgap.Labels` of all labels with the
             unseen ones marked (:meth:`labelgap.Labels.with_unseen`). Unknown entries are never
             read.
         cooccurrence : anything :func:`labelgap.cooccurrence.as_cooccurrence` accepts, default=None
-            Counts of seen with all labels. They are matched with the labels of ``Y`` by name
-            where both have names. Otherwise by position: the rows are the seen labels of ``Y``
-            in their order; the columns are the labels of ``Y`` when it has all of them, and else
+            Counts of seen with all labels. They are matched with the labels of ``y`` by name
+            where both have names. Otherwise by position: the rows are the seen labels of ``y``
+            in their order; the columns are the labels of ``y`` when it has all of them, and else
             first the seen labels and then the unseen ones. By default all labels are seen and
-            the counts are those of ``Y``.
+            the counts are those of ``y``.
 
         Notes
         -----
         In a search, give a :class:`labelgap.cooccurrence.Cooccurrence`:
-        ``GridSearchCV(...).fit(X, Y, cooccurrence=counts)`` hands it to every fit as it is, while
-        scikit-learn would cut a matrix that happens to have as many rows as ``X``. Give ``Y``
+        ``GridSearchCV(...).fit(X, y, cooccurrence=counts)`` hands it to every fit as it is, while
+        scikit-learn would cut a matrix that happens to have as many rows as ``X``. Give ``y``
         with the unseen labels marked, so that it has the columns of the predictions: scorers skip
         the unseen ones.
         """
         self._validate_params()
-        X, labels = self._validate_fit(X, Y)
+        X, labels = self._validate_fit(X, y)
         labels, counts = self._match(labels, cooccurrence)
         self._fit(X, labels, counts)
         return self

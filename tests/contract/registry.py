@@ -89,6 +89,11 @@ SPARSE_DIFFERS = {
     "check_sparse_is_dense": _STANDARDISED,
     "check_read_only_input": _STANDARDISED,
 }
+ITERATIONS_OF_ONE = {
+    **COLUMN_OF_CLASSES,
+    "check_class_weight_classifiers": "sets max_iter, which several kinds of models do not have",
+}
+
 PRECISE = LogisticRegression(solver="liblinear", tol=1e-10)
 
 
@@ -113,7 +118,12 @@ CASES = [
         Mend(PRECISE, label_frequency=0.8, zeros="unlabeled", threshold="half"),
         exempt={"check_row_order": "rows are left out by position"},
     ),
-    Case(Mend(), grid={"threshold": ["auto", "half"]}, tolerance=1e-3),
+    Case(
+        Mend(),
+        grid={"threshold": ["auto", "half"]},
+        expected_failures=ITERATIONS_OF_ONE,
+        tolerance=1e-3,
+    ),
     Case(
         PortfolioOfFewRows(),
         grid={"threshold": ["auto", "half"]},
@@ -123,6 +133,7 @@ CASES = [
             **NETWORKS_BY_POSITION,
             **SPARSE_DIFFERS,
         },
+        expected_failures=ITERATIONS_OF_ONE,
         tolerance=1e-3,
         slow=True,
     ),

@@ -14,7 +14,9 @@ from labelgap.imputers import FactorImputer, PerLabelImputer, StackingImputer
 from labelgap.imputers._per_label_imputer import centred_labels
 from labelgap.labels import observed_prevalence
 from labelgap.mend import Mend
-from labelgap.mend._self_training import SelfTraining, held_out_pseudo_labels
+from labelgap.mend._imputed_labels import held_out_pseudo_labels
+from labelgap.mend._self_training import SelfTraining
+from labelgap.mend._training_rows import TrainingRows
 from labelgap.one_vs_rest import known_entries
 
 FIXED = {"n_factors": 2, "lambda_u": 1.0, "lambda_v": 1.0, "lambda_w": 1.0}
@@ -50,7 +52,8 @@ def test_pseudo_labels_are_said_by_what_did_not_see_the_row(problem):
         yield np.full(rows.size, 0.9)
         yield np.full(rows.size, np.nanmean(Y[:, 0]) + 0.05)
 
-    found = held_out_pseudo_labels(guess, labels, wanted, soft, 3).toarray()
+    folds = TrainingRows(300).systematic_folds(3)
+    found = held_out_pseudo_labels(guess, labels, wanted, soft, folds).toarray()
     np.testing.assert_array_equal(np.sort(np.concatenate(asked)), np.arange(300))
     expected = np.zeros(Y.shape)
     # small ones are left out, and what is known is not guessed
@@ -73,7 +76,7 @@ def test_what_is_known_of_a_row_does_not_come_back_as_a_pseudo_label(problem, es
         labels = Labels.from_dense(changed)
         wanted = np.arange(3)
         soft = [known_entries(labels, label) for label in wanted]
-        codes = training.pseudo_labels(X, labels, wanted, soft).toarray()
+        codes = training.pseudo_labels(TrainingRows(300), X, labels, wanted, soft).toarray()
         frequency = np.array([found_frequency(labels, label) for label in wanted])
         found.append(np.where(codes[0] == 0, 0, codes[0] + frequency))
     if isinstance(estimator, LogisticRegression):
@@ -88,7 +91,11 @@ def test_margins_become_probabilities_before_they_are_guesses(problem):
     soft = [known_entries(labels, label) for label in wanted]
     found = {}
     for estimator in (LogisticRegression(C=1e6), LinearSVC(), Ridge()):
-        codes = SelfTraining(estimator).pseudo_labels(X, labels, wanted, soft).toarray()
+        codes = (
+            SelfTraining(estimator)
+            .pseudo_labels(TrainingRows(300), X, labels, wanted, soft)
+            .toarray()
+        )
         probabilities = codes + observed_prevalence(labels)
         found[type(estimator).__name__] = probabilities[(codes != 0).any(axis=1)]
         assert 0 <= probabilities.min() <= probabilities.max() <= 1
@@ -128,7 +135,7 @@ def test_a_pseudo_label_of_another_label_is_heard_and_one_at_the_label_itself_is
             codes[:, label] = np.where(unknown[:, label], np.sign(X[:, 1]) * 0.6, 0.0)
         training = SelfTraining(None, [imputer], rng=np.random.default_rng(0))
         given = {"pseudo_labels": sparse.csr_array(codes)}
-        columns = training.impute(X, labels, np.arange(3), 0, **given)
+        columns = training.impute(TrainingRows(300), X, labels, np.arange(3), 0, **given)
         said[label] = next(iter(columns))
     if not isinstance(imputer, StackingImputer):  # the weights of a stack serve all labels
         np.testing.assert_allclose(said[0], said[None], atol=1e-6)
@@ -181,7 +188,7 @@ def test_iterations_go_on_while_the_log_loss_falls(problem, options):
     assert 2 <= len(losses) <= 4
     assert (np.diff(losses[:-1]) < 0).all()
     assert len(losses) == 4 or losses[-1] >= losses[-2]
-    assert losses[0] == pytest.approx(result.log_losses[result.candidate])
+    assert losses[0] == pytest.approx(result.log_losses[result.candidates.index(result.candidate)])
     assert result.n_iter == np.argmin(losses) + 1
     assert model.n_iter_ in (1, result.n_iter)
 

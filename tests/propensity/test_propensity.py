@@ -9,7 +9,8 @@ from scipy.stats import beta, norm
 
 from labelgap import Labels
 from labelgap.mend import Candidate, Mend
-from labelgap.mend._self_training import SelfTraining, impute_label, with_sum
+from labelgap.mend._imputed_labels import impute_label, with_sum
+from labelgap.mend._self_training import SelfTraining
 from labelgap.propensity import (
     calibration_shift,
     label_frequency_mode,

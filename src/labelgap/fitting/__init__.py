@@ -34,6 +34,7 @@ from labelgap.fitting._loops import (
 from labelgap.fitting._monitor import FitDivergedError, FitWarning, Monitor, Progress, Trace
 from labelgap.fitting._open_rows import open_rows, row_source
 from labelgap.fitting._parquet_rows import LongLabels, ParquetRows, WideLabels
+from labelgap.fitting._progress import ProgressBar, counting
 from labelgap.fitting._row_blocks import (
     ArrayRows,
     LocalRows,
@@ -69,6 +70,7 @@ __all__ = [
     "ParquetRows",
     "PreparedBlocks",
     "Progress",
+    "ProgressBar",
     "RowModel",
     "RowSource",
     "Rows",
@@ -76,6 +78,7 @@ __all__ = [
     "WideLabels",
     "add",
     "blend_stats",
+    "counting",
     "diagnose",
     "draw_chains",
     "fitting_settings",

@@ -125,8 +125,17 @@ class EstimatorImputer(Imputer):
             yield probabilities[:, label]
 
 
-def draw_folds(n_samples: int, rng: np.random.Generator) -> list[np.ndarray]:
+def draw_folds(
+    n_samples: int, rng: np.random.Generator, groups: np.ndarray | None = None
+) -> list[np.ndarray]:
     """Return the rows of 2 to 5 random folds, more of them where there are few rows.
+
+    Parameters
+    ----------
+    n_samples : int
+    rng : Generator
+    groups : int array of shape (n_samples,), default=None
+        Groups numbered from 0, none of which is divided.
 
     Examples
     --------
@@ -136,7 +145,15 @@ def draw_folds(n_samples: int, rng: np.random.Generator) -> list[np.ndarray]:
     [2, 2, 2, 2, 2]
     """
     n_folds = min(max(_FEWEST_FOLDS, min(_ROWS_FITTED // n_samples, _MOST_FOLDS)), n_samples)
-    return [np.sort(rows) for rows in np.array_split(rng.permutation(n_samples), n_folds)]
+    if groups is None:
+        return [np.sort(rows) for rows in np.array_split(rng.permutation(n_samples), n_folds)]
+    sizes = np.bincount(groups)
+    order = rng.permutation(np.flatnonzero(sizes))
+    fold_of = np.empty(sizes.size, dtype=np.intp)
+    # a group lies where its middle does
+    middle = np.cumsum(sizes[order]) - sizes[order] / 2
+    fold_of[order] = np.minimum(middle * n_folds / n_samples, n_folds - 1)
+    return [rows for k in range(n_folds) if (rows := np.flatnonzero(fold_of[groups] == k)).size]
 
 
 def cross_fitted(

@@ -13,6 +13,7 @@ from sklearn.base import clone, is_regressor
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.ensemble import ExtraTreesClassifier, RandomForestClassifier
 from sklearn.linear_model import LogisticRegression
+from sklearn.utils.parallel import Parallel, delayed
 
 from labelgap.frames import FrameRows
 from labelgap.imputers._imputer import Imputer
@@ -38,6 +39,8 @@ _SMALLEST_CODE = 0.1
 # probabilities for imputation need not be as exact as the model that learns from them
 _LOOSER = 10.0
 _COARSE = 1e-4
+# a label with fewer rows of one value is imputed by its prevalence, where scores are calibrated
+_CALIBRATION_FOLDS = 3
 
 
 class PerLabelImputer(Imputer):
@@ -65,6 +68,8 @@ class PerLabelImputer(Imputer):
     device : str, default=None
         Device of torch for logistic regressions that are fitted together, as in
         :class:`labelgap.BinaryRelevance`.
+    n_jobs : int, default=None
+        Labels that are fitted at once, for estimators that are not fitted together.
 
     Attributes
     ----------
@@ -102,10 +107,12 @@ class PerLabelImputer(Imputer):
         *,
         label_variance: float = 3.0,
         device: str | None = None,
+        n_jobs: int | None = None,
     ) -> None:
         self.estimator = estimator
         self.label_variance = label_variance
         self.device = device
+        self.n_jobs = n_jobs
 
     def fit(
         self,
@@ -135,7 +142,8 @@ class PerLabelImputer(Imputer):
         if is_forest(self.estimator):
             X = readable_by_workers(X)
             codes = centred_labels(labels, self.prevalence_, pseudo_labels)
-            self.models_ = {one: self._forest(X, codes, labels, one) for one in asked.tolist()}
+            forests = self._in_parallel(self._forest, X, codes, labels, asked)
+            self.models_ = dict(zip(asked.tolist(), forests, strict=True))
         elif are_fitted_together(template):
             looser = clone(template).set_params(tol=_LOOSER * template.tol)
             models = fit_together(
@@ -151,15 +159,28 @@ class PerLabelImputer(Imputer):
             self.models_ = dict(zip(asked.tolist(), models, strict=True))
         else:
             joined = self._joined(X, labels, pseudo_labels)
-            for label in asked.tolist():
-                rows, values = labels.column(label)
-                if values.size == 0 or values.min() == values.max():
-                    self.models_[label] = ConstantLabel(float(self.prevalence_[label]))
-                    continue
-                blind = without_column(joined[rows], X.shape[1] + label)
-                target = values.astype(float if is_regressor(template) else np.intp)
-                self.models_[label] = clone(template).fit(blind, target)
+            models = self._in_parallel(self._single, joined, X.shape[1], labels, asked)
+            self.models_ = dict(zip(asked.tolist(), models, strict=True))
         return self
+
+    def _in_parallel(self, function: Any, *given: Any) -> list:
+        """Return what a function makes of each label; the labels come last."""
+        *given_first, asked = given
+        task = delayed(function)
+        return list(Parallel(self.n_jobs)(task(*given_first, one) for one in asked.tolist()))
+
+    def _single(self, joined: Any, n_features: int, labels: Labels, label: int) -> Any:
+        """A model of one label, from the features and the codes of the other labels."""
+        rows, values = labels.column(label)
+        n_relevant = int(values.sum())
+        fewest = 1
+        if isinstance(self._template, CalibratedClassifierCV):
+            fewest = _CALIBRATION_FOLDS
+        if min(n_relevant, values.size - n_relevant) < fewest:
+            return ConstantLabel(float(self.prevalence_[label]))
+        blind = without_column(joined[rows], n_features + label)
+        target = values.astype(float if is_regressor(self._template) else np.intp)
+        return clone(self._template).fit(blind, target)
 
     def columns(
         self, X: Any, labels: Labels, *, pseudo_labels: sparse.csr_array | None = None
@@ -230,7 +251,9 @@ class PerLabelImputer(Imputer):
             raise ValueError(f"label_variance={self.label_variance}: give a number above 0")
         self._template = LogisticRegression() if self.estimator is None else self.estimator
         if not is_regressor(self._template) and not hasattr(self._template, "predict_proba"):
-            self._template = CalibratedClassifierCV(self._template, cv=3, ensemble=False)
+            self._template = CalibratedClassifierCV(
+                self._template, cv=_CALIBRATION_FOLDS, ensemble=False
+            )
         check_device(self._template, self.device)
         self.prevalence_ = observed_prevalence(labels)
         return self._template

@@ -1,8 +1,8 @@
 """The default predictor; or any classifier, trained on imputed labels."""
 
+from labelgap.mend._imputed_labels import ImputedLabels
 from labelgap.mend._mend import Mend
 from labelgap.mend._portfolio import LeaderboardRow
 from labelgap.mend._selection import Candidate, ValidationResult
-from labelgap.mend._self_training import ImputedLabels
 
 __all__ = ["Candidate", "ImputedLabels", "LeaderboardRow", "Mend", "ValidationResult"]

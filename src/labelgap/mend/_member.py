@@ -100,6 +100,11 @@ class Member:
         """Drop what predictions do not need."""
 
 
-def fold_of_rows(n_samples: int, n_folds: int, rng: np.random.Generator) -> np.ndarray:
-    """Return the fold of each row."""
-    return rng.permutation(n_samples) % min(n_folds, n_samples)
+def fold_of_rows(
+    n_samples: int, n_folds: int, rng: np.random.Generator, groups: np.ndarray | None = None
+) -> np.ndarray:
+    """Return the fold of each row; rows of one group, numbered from 0, are in one fold."""
+    if groups is None:
+        return rng.permutation(n_samples) % min(n_folds, n_samples)
+    present, codes = np.unique(groups, return_inverse=True)
+    return rng.permutation(present.size)[codes] % min(n_folds, present.size)

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from numbers import Integral, Real
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 from scipy import sparse
@@ -14,29 +14,44 @@ from sklearn.base import clone
 from sklearn.linear_model import LogisticRegression
 from sklearn.utils import check_random_state, get_tags
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
+from sklearn.utils.metaestimators import available_if
 
-from labelgap.estimator import LabelGapClassifier
+from labelgap.fitting import Progress, counting
 from labelgap.frames import frame_estimator
 from labelgap.imputers import Imputer, PerLabelImputer, check_imputers, is_forest
-from labelgap.kernels.probabilities import log_odds, mean_log_odds
+from labelgap.kernels.probabilities import log_odds
 from labelgap.labels import Labels
+from labelgap.mend._imputed_labels import ImputedLabels
 from labelgap.mend._known_labels import ResidualCorrelation
-from labelgap.mend._portfolio import Portfolio, fit_portfolio
+from labelgap.mend._mend_parameters import (
+    check_class_weight,
+    check_defaults,
+    frequency_of,
+    given_frequency,
+    given_thresholds,
+)
+from labelgap.mend._mend_predictions import MendPredictions
+from labelgap.mend._portfolio import fit_portfolio
 from labelgap.mend._selection import (
     PLAIN,
-    ValidationResult,
     expected_f1_helps,
     expected_f1_threshold,
 )
-from labelgap.mend._self_training import SelfTraining, frequency_reached
+from labelgap.mend._self_training import SelfTraining
+from labelgap.mend._stream import learn_more
+from labelgap.mend._training_rows import TrainingRows
 from labelgap.mend._unopened_items import find_unopened_items, with_unknown_rows
-from labelgap.one_vs_rest import ConstantLabel, all_scores, check_device, readable_by_workers
+from labelgap.one_vs_rest import check_device, readable_by_workers
 from labelgap.propensity import relevance_log_odds
 
 __all__ = ["Mend"]
 
 
-class Mend(LabelGapClassifier):
+def _learns_streams(mend: Mend) -> bool:
+    return hasattr(mend.estimator, "partial_fit")
+
+
+class Mend(MendPredictions):
     """Combine several kinds of models; or train your classifier on labels whose gaps were imputed.
 
     By default (``estimator="auto"``) linear models, networks, trees, neighbors and kernel machines
@@ -94,11 +109,15 @@ default="estimate"
         worse where they do not.
     zeros : {"negative", "unlabeled"}, default="negative"
         What a zero means. Labels with unlabeled zeros among them say so themselves.
-    threshold : {"auto", "half", "expected_f1"}, default="auto"
+    threshold : {"auto", "half", "expected_f1"}, float or array of shape (n_labels,), default="auto"
         Where ``predict`` decides: at 0.5, or per label where the F1 score expected from the
         probabilities of the training rows is largest. "auto" does the latter where zeros are
         unlabeled, and for imputed labels if validation says that it raises F1 at recorded entries;
-        and the former for all others.
+        and the former for all others. Numbers are used as they are; ``thresholds_`` may be set.
+    class_weight : dict, "balanced" or None, default=None
+        Weights of irrelevant and relevant entries, ``{0: 1, 1: 5}`` say, the same for each label;
+        "balanced" gives both the same total. Probabilities are then those of weighted entries. For
+        one classifier per label. For a vector of classes as in scikit-learn.
     max_iter : int, default=1
         Self-training iterations. With more than one, labels are imputed again once the classifier
         has learned from them, with its predictions in place of unknown labels, as long as the
@@ -112,6 +131,9 @@ default="estimate"
         Processes, for classifiers that are not fitted together.
     device : str, default=None
         Device of torch ("cuda", "cpu"), for classifiers that are, and the default imputer.
+    callback : callable, default=None
+        Called with a :class:`labelgap.fitting.Progress` after each label that is learned, or after
+        each kind of model; a :class:`labelgap.fitting.ProgressBar` draws it.
     random_state : int, RandomState or None, default=0
         Draws the rows that are held out.
 
@@ -156,8 +178,6 @@ default="estimate"
     (300, 5)
     """
 
-    # with fewer there is one classifier per label: five folds would say little
-    _fewest_rows: ClassVar[int] = 100
     _parameter_constraints: ClassVar[dict[str, list]] = {
         "estimator": [HasMethods(["fit", "predict"]), StrOptions({"auto"})],
         "preset": [StrOptions({"fast", "balanced", "best"})],
@@ -171,12 +191,18 @@ default="estimate"
             StrOptions({"estimate", "per_label"}),
         ],
         "zeros": [StrOptions({"negative", "unlabeled"})],
-        "threshold": [StrOptions({"auto", "half", "expected_f1"})],
+        "threshold": [
+            StrOptions({"auto", "half", "expected_f1"}),
+            Interval(Real, 0, 1, closed="both"),
+            "array-like",
+        ],
+        "class_weight": [dict, StrOptions({"balanced"}), None],
         "max_iter": [Interval(Integral, 1, None, closed="left")],
         "max_validation_samples": [Interval(Integral, 10, None, closed="left")],
         "max_validation_labels": [Interval(Integral, 1, None, closed="left")],
         "n_jobs": [Integral, None],
         "device": [str, None],
+        "callback": [callable, None],
         "random_state": ["random_state"],
     }
 
@@ -191,12 +217,14 @@ default="estimate"
         time_limit: float | None = None,
         label_frequency: Any = "estimate",
         zeros: Literal["negative", "unlabeled"] = "negative",
-        threshold: Literal["auto", "half", "expected_f1"] = "auto",
+        threshold: Any = "auto",
+        class_weight: Any = None,
         max_iter: int = 1,
         max_validation_samples: int = 4000,
         max_validation_labels: int = 30,
         n_jobs: int | None = None,
         device: str | None = None,
+        callback: Callable[[Progress], bool | None] | None = None,
         random_state: Any = 0,
     ) -> None:
         self.estimator = estimator
@@ -208,41 +236,122 @@ default="estimate"
         self.label_frequency = label_frequency
         self.zeros = zeros
         self.threshold = threshold
+        self.class_weight = class_weight
         self.max_iter = max_iter
         self.max_validation_samples = max_validation_samples
         self.max_validation_labels = max_validation_labels
         self.n_jobs = n_jobs
         self.device = device
+        self.callback = callback
         self.random_state = random_state
 
-    def _fit(self, X: Any, labels: Labels) -> None:
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None, *, groups: Any = None) -> Self:
+        """Learn from rows of features and their labels.
+
+        Parameters
+        ----------
+        X : array, frame or sparse matrix of shape (n_samples, n_features)
+            Features.
+        y : anything :func:`labelgap.as_labels` accepts, or a vector of classes
+            Unknown entries are never read.
+        sample_weight : array-like of shape (n_samples,), default=None
+            How much each row counts. For ``estimator="auto"`` rows are repeated: exactly, where
+            weights are whole numbers with a sum of at most three times the number of rows, and
+            otherwise twice in the mean.
+        groups : array-like of shape (n_samples,), default=None
+            Rows of one group are never divided between rows to learn from and rows to check on.
+
+        Returns
+        -------
+        self
+        """
+        self._validate_params()
+        X, labels = self._validate_fit(X, y)
+        table = TrainingRows.read(X, sample_weight, groups)
+        if self.target_.kind == "multilabel":
+            check_class_weight(self.class_weight)
+        else:
+            table = table.with_class_weights(self.class_weight, y)
+        self._fit_rows(X, labels, table)
+        return self
+
+    @available_if(_learns_streams)
+    def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
+        """Learn from some more rows, for estimators with ``partial_fit``.
+
+        Each label learns from the rows in which it is known. Nothing is imputed or validated, and
+        ``fit`` starts anew. With unlabeled zeros give ``label_frequency`` as numbers.
+
+        Parameters
+        ----------
+        X : array, frame or sparse matrix of shape (n_samples, n_features)
+        y : labels as in ``fit``
+        classes : sequence, default=None
+            All classes of a vector target, at the first call.
+        sample_weight : array-like of shape (n_samples,), default=None
+            How much each row counts.
+
+        Returns
+        -------
+        self
+        """
+        first = not hasattr(self, "estimators_")
+        if first:
+            self._validate_params()
+            X, labels = self._validate_fit(X, y, classes=classes)
+        else:
+            X = self._validate_predict(X)
+            labels = self.target_.read(y, n_samples=X.shape[0], zeros=self.zeros)
+        if labels.unlabeled and isinstance(self.label_frequency, str):
+            raise ValueError("label_frequency: give numbers; a stream cannot estimate them")
+        models = [] if first else self.estimators_
+        table = TrainingRows.read(X, sample_weight, None)
+        self.estimators_ = learn_more(models, self.estimator, X, labels, table, self.class_weight)
+        if first:
+            self._portfolio, self._sigmoid, self.validation_ = None, None, None
+            self.plain_estimators_ = {}
+            empty = sparse.csr_array((0, labels.n_labels))
+            self.imputed_ = ImputedLabels(empty, np.zeros(labels.n_labels))
+            self.label_frequency_ = frequency_of(self.label_frequency, np.empty((0, 0)), labels)
+            self._training_frequency = np.asarray(self.label_frequency_)
+            self.n_iter_ = 0
+            given = given_thresholds(self.threshold, labels.n_labels)
+            self.thresholds_ = np.full(labels.n_labels, 0.5) if given is None else given
+        return self
+
+    def _fit_rows(self, X: Any, labels: Labels, table: TrainingRows) -> None:
         X = readable_by_workers(X)
+        given_thresholds(self.threshold, labels.n_labels)
         if self.zeros == "unlabeled" and self.target_.kind == "multilabel" and not labels.unlabeled:
             labels = labels.with_zeros("unlabeled")
-        self._portfolio: Portfolio | None = None
+        self._portfolio = None
         self.__dict__.pop("leaderboard_", None)
         is_combined = isinstance(self.estimator, str) and self.preset != "fast"
         if is_combined:
-            _check_defaults(self)
+            check_defaults(self)
         self.unopened_items_ = np.empty(0, dtype=np.intp)
         if labels.unlabeled and isinstance(self.label_frequency, str):
-            self.unopened_items_ = find_unopened_items(X, labels, self._generator())
+            generator = self._generator()
+            self.unopened_items_ = find_unopened_items(X, labels, generator, table.groups)
         if is_combined and labels.n_samples >= self._fewest_rows:
-            self._fit_portfolio(X, labels)
+            self._fit_portfolio(X, labels, table)
         else:
-            self._fit_estimator(X, with_unknown_rows(labels, self.unopened_items_))
+            self._fit_estimator(X, with_unknown_rows(labels, self.unopened_items_), table)
 
     def _generator(self) -> np.random.Generator:
         return np.random.default_rng(check_random_state(self.random_state).randint(2**31 - 1))
 
-    def _fit_portfolio(self, X: Any, labels: Labels) -> None:
+    def _fit_portfolio(self, X: Any, labels: Labels, table: TrainingRows) -> None:
         rng = self._generator()
         if not sparse.issparse(X):
             # rounding must not depend on the order in memory
             X = np.ascontiguousarray(X)
         if self.unopened_items_.size:
             opened = np.setdiff1d(np.arange(labels.n_samples), self.unopened_items_)
-            X, labels = X[opened], labels[opened]
+            X, labels, table = X[opened], labels[opened], table.part(opened)
+        if table.weights is not None:
+            copies = table.copies()
+            X, labels, table = X[copies], labels[copies], table.repeated(copies)
         self._portfolio = fit_portfolio(
             X,
             labels,
@@ -250,7 +359,9 @@ default="estimate"
             time_limit=self.time_limit,
             device=self.device,
             n_jobs=self.n_jobs,
-            frequency_of=partial(self._frequency_of, labels=labels),
+            frequency_of=partial(frequency_of, self.label_frequency, labels=labels),
+            groups=table.groups,
+            callback=self.callback,
             rng=rng,
         )
         self.leaderboard_ = self._portfolio.leaderboard
@@ -258,37 +369,15 @@ default="estimate"
         left_out = log_odds(self._portfolio.out_of_fold)
         self.label_frequency_ = self._portfolio.label_frequency
         self.n_iter_ = 1
-        self.thresholds_ = np.full(labels.n_labels, 0.5)
-        if self.threshold == "expected_f1" or (self.threshold == "auto" and labels.unlabeled):
+        given = given_thresholds(self.threshold, labels.n_labels)
+        self.thresholds_ = np.full(labels.n_labels, 0.5) if given is None else given
+        if given is None and (
+            self.threshold == "expected_f1" or (self.threshold == "auto" and labels.unlabeled)
+        ):
             relevance = expit(relevance_log_odds(left_out, self.label_frequency_))
             self.thresholds_[:] = [expected_f1_threshold(column) for column in relevance.T]
 
-    def _frequency_of(self, scores: np.ndarray, labels: Labels) -> Any:
-        """The given label frequency, or what out-of-fold scores say of it."""
-        if not labels.unlabeled:
-            return 1.0
-        given = self._given_frequency(labels.n_labels)
-        if given is not None:
-            return given if given.ndim else float(given)
-        reached = np.zeros(labels.n_labels)
-        for label in range(labels.n_labels):
-            rows, values = labels.column(label)
-            reached[label] = frequency_reached(scores[rows, label], values)
-        common = float(reached.max()) if 0 < reached.max() < 1 else 1.0
-        if self.label_frequency == "estimate":
-            return common
-        return np.where(reached > 0, (reached + common) / 2, common)
-
-    def _given_frequency(self, n_labels: int) -> np.ndarray | None:
-        """The given label frequency; None where it is estimated."""
-        if isinstance(self.label_frequency, str):
-            return None
-        given = np.asarray(self.label_frequency, dtype=float)
-        if given.ndim:
-            _check_frequencies(given, n_labels)
-        return given
-
-    def _fit_estimator(self, X: Any, labels: Labels) -> None:
+    def _fit_estimator(self, X: Any, labels: Labels, table: TrainingRows) -> None:
         """Impute the labels, validate that this helps, and train the estimator."""
         training = self._start(X, labels)
         n_known = labels.n_observed(axis=0, unlabeled=False)
@@ -296,12 +385,12 @@ default="estimate"
         wanted, candidate, best = np.flatnonzero(can_impute), PLAIN, None
         n_choices = max(len(training.imputers), len(self.imputed_weights), self.max_iter)
         used_for = np.full(labels.n_labels, training.is_given)
-        self.validation_: ValidationResult | None = None
+        self.validation_ = None
         if wanted.size and training.is_given and n_choices == 1:
             candidate = training.candidates(labels, 0)[0]
         elif wanted.size:
             limits = self.max_validation_samples, self.max_validation_labels
-            self.validation_, best = training.validate(X, labels, wanted, *limits)
+            self.validation_, best = training.validate(table, X, labels, wanted, *limits)
             candidate = self.validation_.candidate
             used_for |= self.validation_.used_for
         frequency = training.label_frequency
@@ -309,11 +398,15 @@ default="estimate"
         self._training_frequency = training.training_frequency
         chosen = wanted[used_for[wanted]]
         self.n_iter_ = self.validation_.n_iter if self.validation_ and chosen.size else 1
-        trained = training.train(X, labels, chosen, candidate, self.n_iter_)
+        trained = training.train(table, X, labels, chosen, candidate, self.n_iter_)
         self.estimators_, self.plain_estimators_, self.imputed_ = trained
         self._sigmoid = None if best is None else best.sigmoid
         if best is None and not hasattr(training.estimator, "predict_proba"):
-            self._sigmoid = training.held_out_sigmoid(X, labels, self.max_validation_labels)
+            self._sigmoid = training.held_out_sigmoid(table, X, labels, self.max_validation_labels)
+        given = given_thresholds(self.threshold, labels.n_labels)
+        if given is not None:
+            self.thresholds_ = given
+            return
         if self.threshold == "auto":
             f1_helps = best is not None and expected_f1_helps(best.probabilities, best.values)
             chosen = wanted if labels.unlabeled else chosen if f1_helps else chosen[:0]
@@ -330,13 +423,15 @@ default="estimate"
         estimator = frame_estimator(estimator, X)
         check_device(estimator, self.device)
         if self.imputer is None:
-            imputers: list[Imputer] = [PerLabelImputer(clone(estimator), device=self.device)]
+            imputers: list[Imputer] = [
+                PerLabelImputer(clone(estimator), device=self.device, n_jobs=self.n_jobs)
+            ]
         else:
             imputers = check_imputers(self.imputer, self.max_iter)
         ensemble = bool(self.ensemble)
         if self.ensemble == "auto":
             ensemble = labels.unlabeled or is_forest(estimator)
-        given = self._given_frequency(labels.n_labels) if labels.unlabeled else None
+        given = given_frequency(self.label_frequency, labels.n_labels) if labels.unlabeled else None
         return SelfTraining(
             estimator,
             imputers,
@@ -349,120 +444,17 @@ default="estimate"
             n_jobs=self.n_jobs,
             device=self.device,
             rng=self._generator(),
+            class_weight=self.class_weight if self.target_.kind == "multilabel" else None,
+            on_label=self._counted(labels, imputers),
         )
 
-    def _decision_function(self, X: Any) -> np.ndarray:
-        X = readable_by_workers(X)
-        if self._portfolio is not None:
-            recorded = log_odds(self._portfolio.probabilities(X))
-            return relevance_log_odds(recorded, self.label_frequency_)
-        scores = all_scores(self.estimators_, X)
-        both = np.array(list(self.plain_estimators_), dtype=np.intp)
-        before = all_scores(list(self.plain_estimators_.values()), X)
-        if self._sigmoid is not None:
-            slope, offset = self._sigmoid
-            fixed = [isinstance(model, ConstantLabel) for model in self.estimators_]
-            scores[:, both] = (before + scores[:, both]) / 2
-            scores = np.where(fixed, scores, slope * scores + offset)
-            return relevance_log_odds(scores, self.label_frequency_)
-        plain = np.flatnonzero(self.imputed_.weights == 0)
-        c = np.broadcast_to(self._training_frequency, scores.shape[1])
-        scores[:, plain] = relevance_log_odds(scores[:, plain], c[plain])
-        scores[:, both] = mean_log_odds(relevance_log_odds(before, c[both]), scores[:, both])
-        return relevance_log_odds(scores, self.label_frequency_ / c)
-
-    def _predict_proba(self, X: Any) -> np.ndarray:
-        return expit(self._decision_function(X))
-
-    def predict_proba(self, X: Any, known: Any = None) -> np.ndarray:
-        """Return the probability that each label is relevant, of shape (n_samples, n_labels).
-
-        Parameters
-        ----------
-        X : array, frame or sparse matrix of shape (n_samples, n_features)
-        known : labels of these rows, default=None
-            Labels that are known, NaN where they are not: they change what is predicted of the
-            others, and come back as 0 and 1. Unlabeled zeros count as unknown. For
-            ``estimator="auto"``.
-        """
-        probabilities = super().predict_proba(X)
-        if known is None:
-            return probabilities
-        residuals = self._residual_model()
-        return residuals.update(probabilities, self._read_known(known, len(probabilities)))
-
-    def member_proba(self, X: Any) -> dict[str, np.ndarray]:
-        """Return what each member of the portfolio predicts alone.
-
-        Members without weight are not kept. For ``estimator="auto"``.
-
-        Parameters
-        ----------
-        X : array, frame or sparse matrix of shape (n_samples, n_features)
-
-        Returns
-        -------
-        dict from name to ndarray of shape (n_samples, n_labels)
-            Probabilities, by the names of ``leaderboard_``.
-        """
-        X = readable_by_workers(self._validate_predict(X))
-        if self._portfolio is None:
-            raise ValueError(
-                f"member_proba needs at least {self._fewest_rows} training rows, "
-                'estimator="auto" and preset="balanced" or "best"'
-            )
-        found = self._portfolio.member_probabilities(X)
-        return {
-            name: expit(relevance_log_odds(log_odds(recorded), self.label_frequency_))
-            for name, recorded in found.items()
-        }
-
-    def which_label_next(self, X: Any, known: Any = None) -> np.ndarray:
-        """Return for each row the label whose answer tells most, -1 where all are known.
-
-        The label whose answer takes away most variance of all labels of the row, its own included.
-
-        Parameters
-        ----------
-        X : array, frame or sparse matrix of shape (n_samples, n_features)
-        known : labels of these rows, default=None
-            What is known already, NaN where it is not. For ``estimator="auto"``.
-
-        Returns
-        -------
-        ndarray of int, shape (n_samples,)
-            Positions of labels.
-        """
-        probabilities = super().predict_proba(X)
-        residuals = self._residual_model()
-        given = np.full(probabilities.shape, np.nan)
-        if known is not None:
-            given = self._read_known(known, len(probabilities))
-            probabilities = residuals.update(probabilities, given)
-        best = residuals.information(probabilities, given).argmax(axis=1)
-        return np.where(np.isnan(given).any(axis=1), best, -1)
-
-    def _residual_model(self) -> ResidualCorrelation:
-        if self._portfolio is None or self.target_.kind != "multilabel":
-            raise ValueError(
-                "known labels need a label matrix, at least "
-                f'{self._fewest_rows} training rows, estimator="auto" and preset="balanced" or "best"'
-            )
-        return self._residuals
-
-    def predict(self, X: Any) -> np.ndarray:
-        """Return labels of 0 and 1, of shape (n_samples, n_labels); classes for a vector target."""
-        probabilities = self._predict_proba(self._validate_predict(X))
-        thresholds = self.thresholds_ if self.target_.kind == "multilabel" else 0.5
-        return self.target_.decide(probabilities, threshold=thresholds)
-
-    def _forget_training_rows(self) -> None:
-        """Drop what predictions do not need and a model file should not hold."""
-        if self._portfolio is not None:
-            self._portfolio = self._portfolio.without_training_rows()
-            return
-        self.imputed_ = self.imputed_._replace(probabilities=self.imputed_.probabilities[:0])
-        self.validation_ = None
+    def _counted(self, labels: Labels, imputers: list[Imputer]) -> Callable[[], None] | None:
+        """What is called for each label that is learned; how many there will be is an estimate."""
+        if self.callback is None:
+            return None
+        some = min(labels.n_labels, self.max_validation_labels)
+        tries = 1 + len(imputers) * (1 + len(self.imputed_weights))
+        return counting(self.callback, tries * some + 3 * labels.n_labels)
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
@@ -471,28 +463,3 @@ default="estimate"
         tags.input_tags.sparse = accepted.sparse
         tags.input_tags.allow_nan = accepted.allow_nan
         return tags
-
-
-def _check_defaults(mend: Mend) -> None:
-    """Raise a ValueError where a parameter is given that several kinds of models do not have."""
-    defaults = {"imputer": None, "imputed_weights": (1.0,), "ensemble": "auto", "max_iter": 1}
-    for name, default in defaults.items():
-        if getattr(mend, name) != default:
-            raise ValueError(
-                f"{name} is for one classifier per label: give an estimator, such as "
-                'LogisticRegression(), or preset="fast"'
-            )
-
-
-def _check_frequencies(given: np.ndarray, n_labels: int) -> None:
-    """Raise a ValueError unless there is a label frequency in (0, 1] for each label."""
-    if given.shape != (n_labels,):
-        raise ValueError(
-            f"label_frequency has the shape {given.shape}; give one number, or one for each of the "
-            f"{n_labels} labels"
-        )
-    wrong = np.flatnonzero(~((given > 0) & (given <= 1)))
-    if wrong.size:
-        raise ValueError(
-            f"label_frequency[{wrong[0]}] = {given[wrong[0]]:g}: give a number above 0 and up to 1"
-        )

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from labelgap.fitting import Progress, counting
 from labelgap.kernels.logistic import likelihoods, mean_log_loss
 from labelgap.kernels.probabilities import log_odds
 from labelgap.labels import Labels
@@ -85,20 +86,24 @@ def fit_portfolio(
     n_jobs: int | None,
     frequency_of: Callable[[np.ndarray], Any],
     rng: np.random.Generator,
+    groups: np.ndarray | None = None,
+    callback: Callable[[Progress], Any] | None = None,
 ) -> Portfolio:
     """Fit the members that pay, choose their weights and drop those without any.
 
     Those that need no complete labels come first; their mean imputes the labels for the others.
-    ``frequency_of`` is given its log-odds, and returns the label frequency.
+    ``frequency_of`` is given its log-odds, and returns the label frequency. Rows of one of the
+    ``groups`` are in one fold. The callback is called after each kind of model.
     """
     begin = time.perf_counter()
     limits = Limits.of(preset, device, n_jobs)
     rows, values = observed_values(labels, rng)
-    folds = fold_of_rows(labels.n_samples, limits.n_folds, rng)
+    folds = fold_of_rows(labels.n_samples, limits.n_folds, rng, groups)
     teaching = Teaching(X, labels, folds)
     fitted: list[_Fitted] = []
     skipped = []
     label_frequency: Any = 1.0
+    step = (lambda: None) if callback is None else counting(callback, len(MEMBERS))
     for make in MEMBERS:
         if make.learns_from_imputed and teaching.imputed is None:
             weights, mean = _weighted_mean(fitted, rows, values, labels)
@@ -120,6 +125,7 @@ def fit_portfolio(
         else:
             seconds = time.perf_counter() - begin - spent
             fitted.append(_Fitted(member, out_of_fold, seconds))
+        step()
     found = _weighted(fitted, rows, values, labels, label_frequency)
     return found._replace(leaderboard=[*found.leaderboard, *skipped])
 

@@ -80,10 +80,12 @@ class ValidationResult(NamedTuple):
     ----------
     candidate : Candidate
     used_for : bool array of shape (n_labels,)
-    areas : dict
-        Area under the ROC curve of each candidate over all recorded entries, by which it was chosen.
-    log_losses : dict
-        Mean log-loss of each candidate.
+    candidates : tuple of Candidate
+        All that were tried.
+    areas : tuple of float
+        Area under the ROC curve of each over all recorded entries, by which it was chosen.
+    log_losses : tuple of float
+        Mean log-loss of each.
     labels : int array
         Labels that took part.
     gain, expected : arrays
@@ -110,8 +112,9 @@ class ValidationResult(NamedTuple):
 
     candidate: Candidate
     used_for: np.ndarray
-    areas: dict[Candidate, float]
-    log_losses: dict[Candidate, float]
+    candidates: tuple[Candidate, ...]
+    areas: tuple[float, ...]
+    log_losses: tuple[float, ...]
     labels: np.ndarray
     gain: np.ndarray
     expected: np.ndarray
@@ -182,9 +185,10 @@ def select_candidate(
     expected, spread, common, uncertainty = shrink(gain, noise)
     used_for = np.full(n_labels, best is not plain and common > -uncertainty)
     used_for[labels] = expected > -spread if best is not plain else False
-    areas = {one.candidate: one.area for one in scored}
-    mean_losses = {one.candidate: one.mean_loss for one in scored}
-    return ValidationResult(best.candidate, used_for, areas, mean_losses, labels, gain, expected)
+    tried = tuple(one.candidate for one in scored)
+    areas = tuple(one.area for one in scored)
+    losses = tuple(one.mean_loss for one in scored)
+    return ValidationResult(best.candidate, used_for, tried, areas, losses, labels, gain, expected)
 
 
 def area_difference_error(first: CandidateScores, second: CandidateScores) -> float:
@@ -238,10 +242,19 @@ def shrink(values: np.ndarray, noise: np.ndarray) -> Shrunk:
     return Shrunk(mean + fraction * (values - mean), spread, mean, variance**0.5)
 
 
-def hold_out(n_samples: int, fraction: float, rng: Any) -> tuple[np.ndarray, np.ndarray]:
-    """Return rows to learn from and rows held out, both in order."""
-    order = rng.permutation(n_samples)
+def hold_out(
+    n_samples: int, fraction: float, rng: Any, groups: np.ndarray | None = None
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return rows to learn from and rows held out, both in order; groups are not divided."""
     n_held = max(1, int(fraction * n_samples))
+    if groups is None:
+        order = rng.permutation(n_samples)
+    else:
+        position = rng.permutation(int(groups.max()) + 1)[groups]
+        order = np.argsort(position, kind="stable")
+        # the group at the border stays with those to learn from, unless it is the only one
+        first = position[order]
+        n_held = int((first < first[n_held]).sum()) or int((first == first[0]).sum())
     return np.sort(order[n_held:]), np.sort(order[:n_held])
 
 

@@ -20,6 +20,7 @@ from scipy import sparse
 from sklearn.linear_model import LogisticRegression
 
 from labelgap.labels import Labels, State
+from labelgap.mend._member import fold_of_rows
 from labelgap.propensity import top_scored_fraction
 
 __all__ = ["find_unopened_items", "unopened_posterior", "with_unknown_rows"]
@@ -29,7 +30,9 @@ _FEWEST = 0.01
 _NEVER = 1e-6
 
 
-def find_unopened_items(X: Any, labels: Labels, rng: np.random.Generator) -> np.ndarray:
+def find_unopened_items(
+    X: Any, labels: Labels, rng: np.random.Generator, groups: np.ndarray | None = None
+) -> np.ndarray:
     """Return the items that are more probably unopened than opened, as sorted positions.
 
     Only items whose entries are all unlabeled or unknown can be unopened.
@@ -40,12 +43,15 @@ def find_unopened_items(X: Any, labels: Labels, rng: np.random.Generator) -> np.
     labels : Labels
     rng : Generator
         Draws the folds: no item has a part in its own g.
+    groups : int array of shape (n_samples,), default=None
+        Groups of items, numbered from 0, that no fold divides.
     """
     empty = np.asarray(labels.n_observed(axis=1, unlabeled=False)) == 0
     n_empty, n_items = int(empty.sum()), empty.size
     if n_empty <= _FEWEST * n_items or n_items - n_empty < _FOLDS:
         return np.empty(0, dtype=np.intp)
-    has_label = _probability_of_label(_standardised(X), ~empty, rng.permutation(n_items) % _FOLDS)
+    folds = fold_of_rows(n_items, _FOLDS, rng, groups)
+    has_label = _probability_of_label(_standardised(X), ~empty, folds)
     return np.flatnonzero(unopened_posterior(has_label, empty) > 0.5)
 
 

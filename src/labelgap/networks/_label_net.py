@@ -173,7 +173,7 @@ class LabelNet(LabelGapClassifier):
     def fit(
         self,
         X: Any,
-        Y: Any = None,
+        y: Any = None,
         *,
         folds: Any = None,
         pseudo_labels: Any = None,
@@ -185,22 +185,22 @@ class LabelNet(LabelGapClassifier):
         ----------
         X : array or sparse matrix of shape (n_samples, n_features)
             Features.
-        Y : anything :func:`labelgap.as_labels` accepts, or a vector of classes
+        y : anything :func:`labelgap.as_labels` accepts, or a vector of classes
             Unknown entries are never read.
         folds : int array of shape (n_samples,), default=None
             The network that leaves out each row, -1 for none; drawn by default.
         pseudo_labels : sequence of arrays of shape (n_samples, n_labels), default=None
-            For each network, probabilities to learn instead of ``Y``, NaN where there is nothing
-            to learn. Sizes and passes are chosen by ``Y`` all the same.
+            For each network, probabilities to learn instead of ``y``, NaN where there is nothing
+            to learn. Sizes and passes are chosen by ``y`` all the same.
         label_frequency : float or array of shape (n_labels,), default=1.0
-            The probability that ``Y`` records a label that is relevant by the pseudo-labels.
+            The probability that ``y`` records a label that is relevant by the pseudo-labels.
 
         Returns
         -------
         self
         """
         self._validate_params()
-        X, labels = self._validate_fit(X, Y)
+        X, labels = self._validate_fit(X, y)
         learned = _targets_of(labels)
         if pseudo_labels is not None:
             learned = self._pseudo_targets(pseudo_labels, labels)
@@ -255,7 +255,7 @@ class LabelNet(LabelGapClassifier):
         self.oof_proba_ = trained.out_of_fold
         self._keep(trained.state)
 
-    def partial_fit(self, X: Any, Y: Any, classes: Any = None) -> LabelNet:
+    def partial_fit(self, X: Any, y: Any, classes: Any = None) -> LabelNet:
         """Learn from further rows, in one pass over them.
 
         Nothing is left out: the number of passes is yours. Features are standardised by the rows
@@ -264,7 +264,7 @@ class LabelNet(LabelGapClassifier):
         Parameters
         ----------
         X : array or sparse matrix of shape (n_samples, n_features)
-        Y : labels as in ``fit``
+        y : labels as in ``fit``
         classes : sequence, default=None
             All classes of a vector target, at the first call.
 
@@ -277,7 +277,7 @@ class LabelNet(LabelGapClassifier):
 
         if not hasattr(self, "_state"):
             self._validate_params()
-            X, labels = self._validate_fit(X, Y, classes=classes)
+            X, labels = self._validate_fit(X, y, classes=classes)
             rng = np.random.default_rng(check_random_state(self.random_state).randint(2**31 - 1))
             X = self._standardised(X)
             self._prevalence = np.clip(observed_prevalence(labels), 1e-4, 1 - 1e-4)
@@ -286,7 +286,7 @@ class LabelNet(LabelGapClassifier):
             self.n_iter_, self.validation_loss_ = 0, float("nan")
         else:
             X = self._validate_features(X, reset=False)
-            labels = self.target_.read(Y, n_samples=X.shape[0], zeros=self.zeros)
+            labels = self.target_.read(y, n_samples=X.shape[0], zeros=self.zeros)
             X = self._scaled(X)
 
         self.n_iter_ += 1

@@ -220,19 +220,19 @@ class BMLPL(ClassNamePrefixFeaturesOutMixin, TransformerMixin, LabelGapClassifie
 
     # -- learning -----------------------------------------------------------------------------
 
-    def fit(self, X: Any, Y: Any = None) -> BMLPL:
+    def fit(self, X: Any, y: Any = None) -> BMLPL:
         """Learn from arrays, or from samples that lie elsewhere.
 
         Parameters
         ----------
         X : array, frame, sparse matrix; Dask array; folder of blocks or other row source
-        Y : anything :func:`labelgap.as_labels` accepts, a vector of classes, a Dask array; None
+        y : anything :func:`labelgap.as_labels` accepts, a vector of classes, a Dask array; None
             when X is a source that brings its labels
         """
         is_path = isinstance(X, (str, os.PathLike))
         if not (is_path or hasattr(X, "reader") or hasattr(X, "to_delayed")):
-            return super().fit(X, Y)
-        source = row_source(X, Y)
+            return super().fit(X, y)
+        source = row_source(X, y)
         self.n_features_in_ = source.n_features
         self.__dict__.pop("feature_names_in_", None)
         names = np.arange(source.n_labels) if source.names is None else source.names
@@ -296,7 +296,7 @@ class BMLPL(ClassNamePrefixFeaturesOutMixin, TransformerMixin, LabelGapClassifie
         return self
 
     def partial_fit(
-        self, X: Any, Y: Any, classes: Any = None, *, total_rows: int | None = None
+        self, X: Any, y: Any, classes: Any = None, *, total_rows: int | None = None
     ) -> BMLPL:
         """Take one online EM step on a mini-batch.
 
@@ -305,15 +305,15 @@ class BMLPL(ClassNamePrefixFeaturesOutMixin, TransformerMixin, LabelGapClassifie
 
         Parameters
         ----------
-        X, Y : as in :meth:`fit`
+        X, y : as in :meth:`fit`
             Every call needs the same label columns.
         classes : sequence, default=None
-            All classes, when Y is a vector and its first mini-batch may lack some.
+            All classes, when y is a vector and its first mini-batch may lack some.
         total_rows : int, default=None
             Samples of the whole stream, by default as many as were seen so far.
         """
         first = not hasattr(self, "_online_state")
-        X, labels = self._validate_batch(X, Y, classes, first)
+        X, labels = self._validate_batch(X, y, classes, first)
         own = isinstance(self.inference, OnlineEM)
         settings: Any = fitting_settings(self.inference if own else "online")
         if first:

@@ -1,0 +1,175 @@
+"""What a fitted Mend predicts: by one classifier per label, or by several kinds of models."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from scipy.special import expit
+
+from labelgap.estimator import LabelGapClassifier
+from labelgap.kernels.probabilities import log_odds, mean_log_odds
+from labelgap.mend._imputed_labels import ImputedLabels
+from labelgap.mend._known_labels import ResidualCorrelation
+from labelgap.mend._portfolio import Portfolio
+from labelgap.mend._prediction_frames import check_container, framed
+from labelgap.mend._selection import ValidationResult
+from labelgap.one_vs_rest import ConstantLabel, all_scores, readable_by_workers
+from labelgap.propensity import relevance_log_odds
+
+__all__ = ["MendPredictions"]
+
+
+class MendPredictions(LabelGapClassifier):
+    """The half of Mend that predicts; the other half fits what is named here."""
+
+    # with fewer there is one classifier per label: five folds would say little
+    _fewest_rows: ClassVar[int] = 100
+
+    estimators_: list
+    plain_estimators_: dict[int, Any]
+    imputed_: ImputedLabels
+    validation_: ValidationResult | None
+    label_frequency_: Any
+    thresholds_: np.ndarray
+    _portfolio: Portfolio | None
+    _residuals: ResidualCorrelation
+    _sigmoid: tuple[float, float] | None
+    _training_frequency: Any
+
+    def set_output(self, *, transform: str | None = None) -> Self:
+        """Say what predictions are returned as, in the way of scikit-learn's transformers.
+
+        Parameters
+        ----------
+        transform : {"default", "pandas", "polars"}, default=None
+            Arrays; or frames with the names of the labels, and with the index of ``X`` where that
+            is a frame. None changes nothing.
+
+        Returns
+        -------
+        self
+        """
+        if transform is not None:
+            check_container(transform)
+            # clone takes it over under this name
+            self._sklearn_output_config = {"transform": transform}
+        return self
+
+    def _decision_function(self, X: Any) -> np.ndarray:
+        X = readable_by_workers(X)
+        if self._portfolio is not None:
+            recorded = log_odds(self._portfolio.probabilities(X))
+            return relevance_log_odds(recorded, self.label_frequency_)
+        scores = all_scores(self.estimators_, X)
+        both = np.array(list(self.plain_estimators_), dtype=np.intp)
+        before = all_scores(list(self.plain_estimators_.values()), X)
+        if self._sigmoid is not None:
+            slope, offset = self._sigmoid
+            fixed = [isinstance(model, ConstantLabel) for model in self.estimators_]
+            scores[:, both] = (before + scores[:, both]) / 2
+            scores = np.where(fixed, scores, slope * scores + offset)
+            return relevance_log_odds(scores, self.label_frequency_)
+        plain = np.flatnonzero(self.imputed_.weights == 0)
+        c = np.broadcast_to(self._training_frequency, scores.shape[1])
+        scores[:, plain] = relevance_log_odds(scores[:, plain], c[plain])
+        scores[:, both] = mean_log_odds(relevance_log_odds(before, c[both]), scores[:, both])
+        return relevance_log_odds(scores, self.label_frequency_ / c)
+
+    def _predict_proba(self, X: Any) -> np.ndarray:
+        return expit(self._decision_function(X))
+
+    def predict_proba(self, X: Any, known: Any = None) -> np.ndarray:
+        """Return the probability that each label is relevant, of shape (n_samples, n_labels).
+
+        Parameters
+        ----------
+        X : array, frame or sparse matrix of shape (n_samples, n_features)
+        known : labels of these rows, default=None
+            Labels that are known, NaN where they are not: they change what is predicted of the
+            others, and come back as 0 and 1. Unlabeled zeros count as unknown. For
+            ``estimator="auto"``.
+        """
+        probabilities = super().predict_proba(X)
+        if known is not None:
+            residuals = self._residual_model()
+            known = self._read_known(known, len(probabilities))
+            probabilities = residuals.update(probabilities, known)
+        return framed(self, probabilities, X)
+
+    def decision_function(self, X: Any) -> np.ndarray:
+        """Return scores of shape (n_samples, n_labels): the larger, the more relevant."""
+        return framed(self, super().decision_function(X), X)
+
+    def member_proba(self, X: Any) -> dict[str, np.ndarray]:
+        """Return what each member of the portfolio predicts alone.
+
+        Members without weight are not kept. For ``estimator="auto"``.
+
+        Parameters
+        ----------
+        X : array, frame or sparse matrix of shape (n_samples, n_features)
+
+        Returns
+        -------
+        dict from name to ndarray of shape (n_samples, n_labels)
+            Probabilities, by the names of ``leaderboard_``.
+        """
+        X = readable_by_workers(self._validate_predict(X))
+        if self._portfolio is None:
+            raise ValueError(
+                f"member_proba needs at least {self._fewest_rows} training rows, "
+                'estimator="auto" and preset="balanced" or "best"'
+            )
+        found = self._portfolio.member_probabilities(X)
+        return {
+            name: expit(relevance_log_odds(log_odds(recorded), self.label_frequency_))
+            for name, recorded in found.items()
+        }
+
+    def which_label_next(self, X: Any, known: Any = None) -> np.ndarray:
+        """Return for each row the label whose answer tells most, -1 where all are known.
+
+        The label whose answer takes away most variance of all labels of the row, its own included.
+
+        Parameters
+        ----------
+        X : array, frame or sparse matrix of shape (n_samples, n_features)
+        known : labels of these rows, default=None
+            What is known already, NaN where it is not. For ``estimator="auto"``.
+
+        Returns
+        -------
+        ndarray of int, shape (n_samples,)
+            Positions of labels.
+        """
+        probabilities = super().predict_proba(X)
+        residuals = self._residual_model()
+        given = np.full(probabilities.shape, np.nan)
+        if known is not None:
+            given = self._read_known(known, len(probabilities))
+            probabilities = residuals.update(probabilities, given)
+        best = residuals.information(probabilities, given).argmax(axis=1)
+        return np.where(np.isnan(given).any(axis=1), best, -1)
+
+    def _residual_model(self) -> ResidualCorrelation:
+        if self._portfolio is None or self.target_.kind != "multilabel":
+            raise ValueError(
+                "known labels need a label matrix, at least "
+                f'{self._fewest_rows} training rows, estimator="auto" and preset="balanced" or "best"'
+            )
+        return self._residuals
+
+    def predict(self, X: Any) -> np.ndarray:
+        """Return labels of 0 and 1, of shape (n_samples, n_labels); classes for a vector target."""
+        probabilities = self._predict_proba(self._validate_predict(X))
+        thresholds = self.thresholds_ if self.target_.kind == "multilabel" else 0.5
+        return framed(self, self.target_.decide(probabilities, threshold=thresholds), X)
+
+    def _forget_training_rows(self) -> None:
+        """Drop what predictions do not need and a model file should not hold."""
+        if self._portfolio is not None:
+            self._portfolio = self._portfolio.without_training_rows()
+            return
+        self.imputed_ = self.imputed_._replace(probabilities=self.imputed_.probabilities[:0])
+        self.validation_ = None
