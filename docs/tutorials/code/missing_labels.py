@@ -79,5 +79,6 @@ print("tags on the test rows:", Y_test.n_positives())
 
 # [check]
 mend = models["Mend, zeros unlabeled"]
-print(f"fraction of the tags that is recorded: {mend.label_frequency_:.2f}; really 0.60")
+print(mend.unopened_items_.size, "items without tags look as if nobody had opened them")
+print(f"fraction of the tags that is recorded in the others: {mend.label_frequency_:.2f}")
 print("labels for which imputed tags are used:", mend.validation_.used_for.sum(), "of 40")

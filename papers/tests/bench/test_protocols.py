@@ -13,7 +13,7 @@ from labelgap_papers.bench.real_gaps import read_versions
 
 CASES = {
     "gaps": ("emotions", {"kind": "entries", "fraction": 0.6}),
-    "real-gaps": ("emoji", {"features": "words", "labels": "recorded"}),
+    "real-gaps": ("emoji", {"features": "words", "labels": "old"}),
     "unknown-per-row": ("emotions", {"missing": 0.4}),
     "hidden-positives": ("emotions", {"missing": 0.4, "scaling": "raw"}),
     "missing-views": ("emotions_multiview", {"missing_labels": 0.5, "missing_views": 0.5}),
@@ -128,7 +128,7 @@ def test_every_mechanism_is_a_kind_of_gap(kind):
 
 def test_real_gaps_learn_from_what_was_recorded():
     protocol, setting = PROTOCOLS["real-gaps"](), {"features": "words"}
-    recorded = protocol.draw("mdi", {**setting, "labels": "recorded"}, 1)
+    recorded = protocol.draw("mdi", {**setting, "labels": "old"}, 1)
     assert recorded.Y.n_positives() == 4119
     assert recorded.Y.unlabeled
     assert recorded.X_test.shape[0] == 2402
@@ -138,7 +138,7 @@ def test_real_gaps_learn_from_what_was_recorded():
     # as many are lost at random as were missing
     masked = protocol.draw("mdi", {**setting, "labels": "positives"}, 1)
     assert abs(masked.Y.n_positives() - 4119) <= 1
-    debtags = protocol.draw("debtags", {**setting, "labels": "recorded"}, 1)
+    debtags = protocol.draw("debtags", {**setting, "labels": "old"}, 1)
     assert (np.asarray(debtags.Y.n_positives(axis=1)) == 0).sum() >= 3393
     known = protocol.draw("debtags", {**setting, "labels": "filled"}, 1)
     assert known.Y.n_samples == 6000 - 3393
@@ -162,7 +162,7 @@ def test_versions_of_ones_own_are_read(tmp_path):
     np.testing.assert_array_equal(pair.test_labels.to_dense(), [[1, 0]])
     protocol = PROTOCOLS["real-gaps"](pairs={"mine": {"old": str(old), "new": str(new)}})
     assert "mine" in protocol.known_datasets()
-    task = protocol.draw("mine", {"features": "words", "labels": "recorded"}, 1)
+    task = protocol.draw("mine", {"features": "words", "labels": "old"}, 1)
     assert task.X.shape[0] == 3
     with pytest.raises(ValueError, match="no column 'name'; name it"):
         read_versions(old, new, item="name")

@@ -97,27 +97,27 @@ class PulearnPerLabel:
     name : str
         Of a class in pulearn.
     C : float
+    options : keyword arguments
+        Of the class.
     """
 
-    def __init__(self, name: str, C: float) -> None:
-        self.name, self.C = name, C
+    def __init__(self, name: str, C: float, **options: Any) -> None:
+        self.name, self.C, self.options = name, C, options
 
     def fit(self, X: Any, Y: Labels) -> Self:
         import pulearn
 
-        make = getattr(pulearn, self.name)
         self._models = []
         for label in range(Y.n_labels):
             rows, values = Y.column(label)
-            given = LogisticRegression(C=self.C, max_iter=1000)
             n_positives = int(values.sum())
             model = None
             if _FEWEST_POSITIVES <= n_positives < values.size:
-                if self.name == "BaggingPuClassifier":
-                    model = make(given, n_estimators=15, random_state=0, n_jobs=1)
-                else:
-                    np.random.seed(0)  # noqa: NPY002 - it draws its held-out rows there
-                    model = make(given, hold_out_ratio=0.2)
+                options = dict(self.options)
+                if self.name == "WeightedElkanotoPuClassifier":
+                    options |= {"labeled": n_positives, "unlabeled": values.size - n_positives}
+                estimator = LogisticRegression(C=self.C, max_iter=1000)
+                model = getattr(pulearn, self.name)(estimator, random_state=0, **options)
                 model.fit(X[rows], np.where(values == 1, 1, -1))
             self._models.append((model, n_positives / max(values.size, 1)))
         return self
@@ -152,8 +152,8 @@ def _classic(how: str) -> Method:
     return Method(lambda task, **params: PositiveUnlabeledLogistic(how, _strength(task), **params))
 
 
-def _pulearn(name: str) -> Method:
-    return Method(lambda task, **params: PulearnPerLabel(name, _strength(task), **params))
+def _pulearn(name: str, **options: Any) -> Method:
+    return Method(lambda task: PulearnPerLabel(name, _strength(task), **options))
 
 
 def _mend(kind: type[Mend], task: Task, **params: Any) -> Mend:
@@ -181,9 +181,9 @@ _LOSSES = {
 
 METHODS: dict[str, Method] = {
     **{f"zeros-{how}": _classic(how) for how in ("negative", "smoothing", "em", "elkan-noto")},
-    "pulearn-elkan-noto": _pulearn("ElkanotoPuClassifier"),
-    "pulearn-weighted": _pulearn("WeightedElkanotoPuClassifier"),
-    "pulearn-bagging": _pulearn("BaggingPuClassifier"),
+    "pulearn-elkan-noto": _pulearn("ElkanotoPuClassifier", hold_out_ratio=0.2),
+    "pulearn-weighted": _pulearn("WeightedElkanotoPuClassifier", hold_out_ratio=0.2),
+    "pulearn-bagging": _pulearn("BaggingPuClassifier", n_estimators=15),
     "mend-logistic": Method(partial(_mend, Mend)),
     "mend-logistic-all-opened": Method(partial(_mend, AllOpenedMend)),
     "mend-unlabeled": Method(lambda task, **params: Mend(zeros="unlabeled", **params)),

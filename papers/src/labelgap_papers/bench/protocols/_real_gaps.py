@@ -18,7 +18,7 @@ class RealGaps(Gaps):
     """Two versions of a table: train on the old one, test on items that came later.
 
     ``features`` are "words" or "characters" (n-grams of 2 to 5 letters within words), weighted by
-    tf-idf. ``labels`` are "recorded", as they were in the old version; "filled", with what the new
+    tf-idf. ``labels`` are "old", as they were in the old version; "filled", with what the new
     one added; or a mechanism of `labelgap.protocols`, by which as large a fraction of the filled labels
     is lost as was missing. Without items that came later 30% of the rows are held out, by the seed
     of the run, and scored by their filled labels. ``pairs`` names versions of one's own, each a table
@@ -57,7 +57,7 @@ class RealGaps(Gaps):
 def _training_labels(X: Any, pair: VersionPair, kind: str, run: int) -> tuple[np.ndarray, Labels]:
     """Rows to learn from, and their labels."""
     every = np.arange(pair.then.n_samples)
-    if kind == "recorded":
+    if kind == "old":
         return every, pair.then
     # items that nobody ever labelled teach nothing once the gaps are filled
     stated = np.flatnonzero(np.asarray(pair.filled.n_observed(axis=1)) > 0)
@@ -65,7 +65,7 @@ def _training_labels(X: Any, pair: VersionPair, kind: str, run: int) -> tuple[np
     if kind == "filled":
         return stated, filled
     if kind not in MECHANISMS:
-        raise ValueError(f'labels={kind!r}: use "recorded", "filled", {", ".join(MECHANISMS)}')
+        raise ValueError(f'labels={kind!r}: use "old", "filled", {", ".join(MECHANISMS)}')
     lost = 1.0 - pair.then.n_positives() / filled.n_positives()
     if stated.size < every.size:
         lost = 1.0 - stated.size / every.size
