@@ -125,7 +125,7 @@ def test_extend_predicts_labels_that_no_row_carries(run, table):
 def test_extend_refuses_other_tables(fails, table):
     write_rows(Path("counts.csv"), [{"seen": "tag_a", "label": "tag_b", "count": 3}])
     arguments = ("extend", table, *WIDE, "--counts", "counts.csv", "-o", "n.csv")
-    assert "lists no label beside those of items.csv" in fails(*arguments)
+    assert "carry every label that it lists" in fails(*arguments)
     write_rows(Path("counts.csv"), [{"seen": "tag_a", "name": "x", "count": 3}])
     assert "counts.csv, line 1: there is no column 'label'" in fails(*arguments)
     write_rows(Path("counts.csv"), [{"seen": "tag_a", "label": "x", "count": 3}] * 2)

@@ -20,6 +20,7 @@ OWN_MEANING = {
     "--features": "how many to keep; all unless asked for in fit and audit",
     "--topics": "how many to find; none unless asked for in audit",
     "--suggestions": "a review may go on for longer than a list is read",
+    "--threshold": "where the model decides (predict, evaluate), or 0.5 (impute)",
     "--fetch": "may a set be fetched; in datasets: do it",
 }
 # the demo and the list of data sets read no tables of one's own

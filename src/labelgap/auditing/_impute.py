@@ -43,6 +43,9 @@ def impute(
 ) -> ImputedEntries:
     """Return the unknown entries and unlabeled zeros that are relevant with some probability.
 
+    Nothing is returned of a table without unknown entries whose zeros are found to be negative, as
+    the audit would say.
+
     Parameters
     ----------
     X : array or sparse matrix of shape (n_items, n_features), or Dataset
@@ -89,8 +92,12 @@ def impute(
     checked = check_input(X, Y, item_ids, None, zeros, decisions)
     rows = feature_rows(checked.X, scale=scale, random_state=int(rng.integers(2**31 - 1)))
     model = OutOfFold(imputer, checked, rows, rng, advance)
-    counts, _, probabilities = count_and_calibrate(model, checked, max_entries, advance)
+    counts, estimate, probabilities = count_and_calibrate(model, checked, max_entries, advance)
     unlabeled = checked.part.unlabeled
+    if estimate is not None and estimate.zeros == "negative" and not checked.part.has_unknown:
+        # the table is complete, as far as can be told
+        nothing = np.empty(0, dtype=np.intp)
+        return ImputedEntries(nothing, nothing, np.empty(0))
     at, labels, _, probability = top_entries(counts, probabilities, unlabeled=unlabeled)
     order = np.lexsort((labels, at, -probability))
     order = order[probability[order] > threshold]

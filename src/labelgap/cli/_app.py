@@ -15,6 +15,7 @@ import sys
 import time
 import traceback
 import warnings
+from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import MISSING, Field, fields, is_dataclass
@@ -24,7 +25,7 @@ from pathlib import Path
 from typing import Annotated, Any, get_args, get_type_hints
 
 import typer
-from typer.core import TyperCommand, TyperGroup
+from typer.core import TyperCommand, TyperGroup, TyperOption
 from typer.models import ArgumentInfo
 
 import labelgap
@@ -59,6 +60,22 @@ AsJson = Annotated[bool, typer.Option("--json", help="Print the result as JSON o
 Debug = Annotated[bool, typer.Option("--debug", help="Show the traceback of an error.")]
 
 
+class OnceCommand(TyperCommand):
+    """A command that refuses an option given twice where only the last value would count."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        if not ctx.resilient_parsing:
+            _, _, order = self.make_parser(ctx).parse_args(args=list(args))
+            given = Counter(one.name for one in order if isinstance(one, TyperOption))
+            for one in self.params:
+                repeats = getattr(one, "multiple", False) or getattr(one, "is_flag", False)
+                if given[one.name] > 1 and not repeats:
+                    raise typer.BadParameter(
+                        f"{one.opts[0]} is given {given[one.name]} times; give it once", ctx=ctx
+                    )
+        return super().parse_args(ctx, args)
+
+
 class _Listed(TyperCommand):
     """A command as the list of commands shows it; ``load`` imports it."""
 
@@ -72,7 +89,7 @@ class _Listed(TyperCommand):
         assert self.name is not None
         if self.plugin is None:
             function = getattr(import_module(f"labelgap.cli.{self.name}"), self.name)
-            holder.command(self.name)(as_command(function))
+            holder.command(self.name, cls=OnceCommand)(as_command(function))
         else:
             holder.add_typer(self.plugin.load(), name=self.name)
         return typer.main.get_command(holder).commands[self.name]  # type: ignore[attr-defined]

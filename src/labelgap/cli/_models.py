@@ -201,13 +201,33 @@ class SavedModel:
             zero_based=self.schema.zero_based,
         )
 
-    def predict_proba(self, rows: InputRows) -> np.ndarray:
-        """Probabilities (n_samples, n_labels), the labels in the order of the schema."""
+    def predict(self, rows: InputRows, threshold: float | None) -> tuple[np.ndarray, np.ndarray]:
+        """Probabilities and decisions of 0 and 1, the labels in the order of the schema.
+
+        Decisions are 1 above the threshold; where the model decides itself, without one.
+        """
+        X = self._design(rows)
+        probabilities = self._asked("predict_proba", X)
+        if threshold is None:
+            return probabilities, np.asarray(self._asked("predict", X)).astype(np.int8)
+        return probabilities, (probabilities > threshold).astype(np.int8)
+
+    def n_learned(self, rows: InputRows) -> int:
+        """How many of the rows the model learned from, of those that it remembers."""
+        known = set(self.about.get("learned_rows", ()))
+        if not known:
+            return 0
+        X = self.schema.columns_of(rows)
+        return sum(digest in known for digest in row_digests(X, rows.data.texts))
+
+    def _design(self, rows: InputRows) -> Any:
         numbers = self.schema.columns_of(rows)
         numbers = fill_cells(rows, numbers, self.filler, keep=self.about.get("empty") == "keep")
-        X = design_matrix(rows, numbers, self.vectorizer)
+        return design_matrix(rows, numbers, self.vectorizer)
+
+    def _asked(self, method: str, X: Any) -> Any:
         try:
-            return self.estimator.predict_proba(X)
+            return getattr(self.estimator, method)(X)
         except (AttributeError, IndexError, KeyError, TypeError) as error:
             raise BadInputError(
                 f"the model is damaged ({type(error).__name__}: {error}); fit it again"
@@ -230,6 +250,26 @@ class SavedModel:
         with replacing(path) as (partial,), zipfile.ZipFile(partial, "w") as archive:
             archive.writestr(_ABOUT, json.dumps(about, indent=2, ensure_ascii=False))
             archive.writestr(_MODEL, document, zipfile.ZIP_DEFLATED)
+
+
+def row_digests(X: Any, texts: Any, most: int | None = None) -> list[str]:
+    """What tells a row from others, of all rows or of so many at even distances."""
+    n_samples = X.shape[0]
+    step = 1 if most is None else max(1, -(-n_samples // most))
+    X = sparse.csr_array(X) if sparse.issparse(X) else np.asarray(X, dtype=np.float64)
+    digests = []
+    for row in range(0, n_samples, step):
+        content = hashlib.blake2b(digest_size=6)
+        if sparse.issparse(X):
+            here = slice(X.indptr[row], X.indptr[row + 1])
+            order = np.argsort(X.indices[here])
+            content.update(X.indices[here][order].astype(np.int64).tobytes())
+            content.update(X.data[here][order].astype(np.float64).tobytes())
+        else:
+            content.update(X[row].tobytes())
+        content.update(b"" if texts is None else str(texts[row]).encode())
+        digests.append(content.hexdigest())
+    return digests
 
 
 def load_model(path: Path) -> SavedModel:

@@ -67,6 +67,16 @@ Threshold = Annotated[
         "--threshold", min=0, max=1, help="Labels more probable than this count as relevant."
     ),
 ]
+ThresholdOfModel = Annotated[
+    float | None,
+    typer.Option(
+        "--threshold",
+        min=0,
+        max=1,
+        help="Labels more probable than this count as relevant; where the model decides, unless "
+        "given (0.5 for a table of predictions).",
+    ),
+]
 Suggestions = Annotated[
     int, typer.Option("--suggestions", min=1, help="How many probably missing labels to list.")
 ]

@@ -146,12 +146,15 @@ class Predictions:
     items : array, optional
         The rows by id; None when they are in the order of the truth.
     values : array of shape (n_samples, n_labels)
+    decided : array of shape (n_samples, n_labels), optional
+        Where the model decides itself: 0 and 1.
     """
 
     kind: str
     labels: list[str]
     items: np.ndarray | None
     values: np.ndarray
+    decided: np.ndarray | None = None
 
     def arguments(self, threshold: float) -> dict[str, Any]:
         """The arguments of :func:`labelgap.metrics.evaluate`."""
@@ -159,7 +162,9 @@ class Predictions:
             return {"y_pred": self.values.astype(np.int8)}
         if self.kind == "scores":
             return {"y_score": self.values}
-        decided = (self.values > threshold).astype(np.int8)
+        decided = self.decided
+        if decided is None:
+            decided = (self.values > threshold).astype(np.int8)
         return {"y_proba": self.values, "y_pred": decided}
 
     def for_items(self, wanted: np.ndarray, item: str, file: str, truth: str) -> Predictions:

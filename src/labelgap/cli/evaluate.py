@@ -13,7 +13,7 @@ from sklearn.exceptions import UndefinedMetricWarning
 
 from labelgap import metrics
 from labelgap.cli._models import load_model
-from labelgap.cli._options import LabelledOptions, TableFileIfAny, Threshold
+from labelgap.cli._options import LabelledOptions, TableFileIfAny, ThresholdOfModel
 from labelgap.cli._read_data import Hints, InputRows, read_labelled
 from labelgap.cli._table_files import (
     Predictions,
@@ -48,7 +48,7 @@ def evaluate(
             metavar="METRIC", help="Only this metric; repeatable. All that apply otherwise."
         ),
     ] = None,
-    threshold: Threshold = 0.5,
+    threshold: ThresholdOfModel = None,
     out: TableFileIfAny = None,
     raw_csv: RawCsv = False,
 ) -> None:
@@ -72,15 +72,16 @@ def evaluate(
         if name not in metrics.METRICS:
             known = ", ".join(sorted(metrics.METRICS))
             raise BadInputError(f"--metric {name}: there is no such metric; use one of {known}")
-    rows, predicted = _predicted(model, predictions, source, terminal)
+    rows, predicted, n_learned = _predicted(model, predictions, source, terminal, threshold)
     truth = _shared_labels(rows, predicted)
-    values = _evaluate(truth, predicted, metric, threshold)
+    values = _evaluate(truth, predicted, metric, 0.5 if threshold is None else threshold)
     payload = {
         "source": rows.place,
         "part": rows.part,
         "n_samples": truth.n_samples,
         "n_labels": truth.n_labels,
         "n_known": truth.n_observed(unlabeled=True),
+        "n_learned": n_learned,
         "kind": predicted.kind,
         "metrics": values,
         "out": None if out is None else str(out),
@@ -88,12 +89,27 @@ def evaluate(
     if out is not None:
         columns = {"metric": np.array(list(values)), "value": np.array(list(values.values()))}
         save_table(columns, out, raw=raw_csv)
-    terminal.result(payload, _table(payload))
+    terminal.result(payload, _table(payload), *_remarks(payload))
+
+
+def _remarks(payload: dict[str, Any]) -> list[str]:
+    if not payload["n_learned"]:
+        return []
+    return [
+        f"[bold]in-sample[/bold]: the model learned from {payload['n_learned']} of these "
+        f"{payload['n_samples']} rows at least, and does worse on rows that it did not see; evaluate "
+        "it on others, or use labelgap compare, which leaves rows out"
+    ]
 
 
 def _predicted(
-    model: Path | None, predictions: Path | None, source: LabelledOptions, terminal: Terminal
-) -> tuple[InputRows, Predictions]:
+    model: Path | None,
+    predictions: Path | None,
+    source: LabelledOptions,
+    terminal: Terminal,
+    threshold: float | None,
+) -> tuple[InputRows, Predictions, int]:
+    """The truth, what is predicted, and how many rows the model learned from."""
     with warnings.catch_warnings():
         # a label of which nothing is known does not count, which is no reason to warn
         warnings.simplefilter("ignore", LabelWarning)
@@ -102,7 +118,7 @@ def _predicted(
             hints = Hints(labels=predicted.labels, only_labels=True)
             rows = read_labelled(source, terminal, part="test", hints=hints)
             file = str(predictions)
-            return rows, predicted.for_items(rows.items, rows.item, file, rows.place)
+            return rows, predicted.for_items(rows.items, rows.item, file, rows.place), 0
         assert model is not None
         saved = load_model(model)
         if source.text is not None:
@@ -111,8 +127,9 @@ def _predicted(
             )
         rows = read_labelled(source, terminal, part="test", hints=saved.hints)
     with terminal.progress(f"predicting {rows.n_samples} rows"):
-        values = saved.predict_proba(rows)
-    return rows, Predictions("probabilities", saved.schema.labels, rows.items, values)
+        values, decided = saved.predict(rows, threshold)
+    predicted = Predictions("probabilities", saved.schema.labels, rows.items, values, decided)
+    return rows, predicted, saved.n_learned(rows)
 
 
 def _shared_labels(rows: InputRows, predicted: Predictions) -> Labels:
@@ -142,12 +159,19 @@ def _evaluate(
                 f"{predicted.kind}"
             )
     chosen = wanted or [
-        name for name, one in metrics.METRICS.items() if one.needs in there and _complete(name)
+        name
+        for name, one in metrics.METRICS.items()
+        if one.needs in there and _complete(name) and not _has_variants(name)
     ]
     with warnings.catch_warnings():
         # an undefined metric is shown as such in the table
         warnings.simplefilter("ignore", UndefinedMetricWarning)
         return metrics.evaluate(truth, metrics=chosen, **given)
+
+
+def _has_variants(name: str) -> bool:
+    """Whether it is listed with several numbers of labels, one of which is the default."""
+    return name.endswith("_at_k") and name.replace("_at_k", "_at_5") in metrics.METRICS
 
 
 def _complete(name: str) -> bool:

@@ -118,7 +118,9 @@ def read_counts(path: Path, rows: InputRows) -> Any:
     new = sorted(set(listed["label"]) - names)
     if not new:
         raise BadInputError(
-            f"{path}: lists no label beside those of {rows.place}; add pairs with new labels"
+            f"{path}: rows of {rows.place} carry every label that it lists, and none is left to "
+            "predict; add pairs with labels that no row carries (after labelgap hide --protocol "
+            "labels: give the labels that are left, --label-table labels.csv)"
         )
     seen = set(listed["seen"])
     known = [str(name) for name in rows.labels.names if str(name) in seen]  # type: ignore[union-attr]

@@ -21,6 +21,7 @@ from labelgap.cli._models import (
     ScaleOption,
     keep_best_features,
     make_model,
+    row_digests,
     watched,
 )
 from labelgap.cli._options import Empty, LearningOptions, RandomState
@@ -37,6 +38,8 @@ Settings = Annotated[
         help="A parameter of the model, such as estimator__C=0.1; repeatable.",
     ),
 ]
+# so many at most are recognised when the model is evaluated
+_ROWS_REMEMBERED = 5000
 _ZEROS = {
     "unlabeled": "zeros are taken as unlabeled: they may be missing labels (--zeros negative: none is)",
     "negative": "zeros are taken as negative: the label is irrelevant (--zeros unlabeled: it may be "
@@ -111,14 +114,17 @@ def fit(
     forget = getattr(estimator[-1], "_forget_training_rows", None)
     if forget is not None:
         forget()
-    SavedModel(estimator, vectorizer, filler, _schema(rows, source), about).save(out)
+    learned = row_digests(rows.data.X, rows.data.texts, _ROWS_REMEMBERED)
+    kept = {**about, "learned_rows": learned}
+    SavedModel(estimator, vectorizer, filler, _schema(rows, source), kept).save(out)
     leaderboard = [row._asdict() for row in getattr(estimator[-1], "leaderboard_", ())]
-    n_known = labels.n_observed(unlabeled=True)
+    n_known = labels.n_observed()
     payload = {
         **about,
         "n_features": X.shape[1],
         "seconds": seconds,
         "n_labels": labels.n_labels,
+        "n_positives": labels.n_positives(),
         "fraction_known": n_known / max(labels.n_samples * labels.n_labels, 1),
         "leaderboard": [{k: _finite(v) for k, v in row.items()} for row in leaderboard],
         "out": str(out),
@@ -162,13 +168,20 @@ def _check_absent_views(source: LearningOptions, estimator: Pipeline) -> None:
         )
 
 
+def _known(payload: dict[str, Any]) -> str:
+    """What is known of the labels; of unlabeled zeros nothing is."""
+    if payload["zeros"] == "unlabeled":
+        return f"{payload['n_positives']:,} labels are recorded"
+    return f"{payload['fraction_known']:.1%} of the labels are known"
+
+
 def _shown(rows: InputRows, payload: dict, out: Path) -> tuple[str, ...]:
     part = "" if rows.part == "all" else f" ({rows.part} part)"
     return (
         f"[bold]{payload['model']}[/bold] fitted to {payload['n_samples']} rows{part} x "
         f"{payload['n_features']} features x {payload['n_labels']} labels of "
         f"{escape(rows.place)} in {payload['seconds']:.1f} s; "
-        f"{payload['fraction_known']:.1%} of the labels are known",
+        f"{_known(payload)}",
         *_leaderboard_lines(payload["leaderboard"]),
         _ZEROS[payload["zeros"]],
         f"saved to [bold]{escape(str(out))}[/bold]",

@@ -12,7 +12,7 @@ import typer
 from rich.markup import escape
 
 from labelgap.cli._models import load_model
-from labelgap.cli._options import RowOptions, TableFileIfAny, Threshold
+from labelgap.cli._options import RowOptions, TableFileIfAny, ThresholdOfModel
 from labelgap.cli._read_data import InputRows, read_rows
 from labelgap.cli._table_files import RawCsv, check_table_target, save_table, write_csv
 from labelgap.cli._terminal import BadInputError, Terminal
@@ -38,7 +38,7 @@ def predict(
             "labels of each row, one per line."
         ),
     ] = Give.PROBABILITIES,
-    threshold: Threshold = 0.5,
+    threshold: ThresholdOfModel = None,
     top: Annotated[int, typer.Option(min=1, help="How many labels per row, with --give top.")] = 5,
     raw_csv: RawCsv = False,
 ) -> None:
@@ -54,7 +54,7 @@ def predict(
       labelgap predict tags.model new.csv --give top --top 3
       labelgap predict yeast.model yeast --give labels -o yeast.parquet
     """
-    if threshold != 0.5 and give is not Give.LABELS:
+    if threshold is not None and give is not Give.LABELS:
         raise BadInputError(f"--threshold: {give} need none; add --give labels, or leave it out")
     if top != 5 and give is not Give.TOP:
         raise BadInputError("--top: is for --give top; add that, or leave it out")
@@ -63,8 +63,9 @@ def predict(
     saved = load_model(model)
     rows = read_rows(source, terminal, part="test", hints=saved.hints)
     with terminal.progress(f"predicting {rows.n_samples} rows"):
-        probabilities = saved.predict_proba(rows)
-    columns = _columns(rows, saved.schema.labels, probabilities, give, threshold, top)
+        probabilities, decided = saved.predict(rows, threshold)
+    values = decided if give is Give.LABELS else probabilities
+    columns = _columns(rows, saved.schema.labels, values, give, top)
     payload = {
         "model": str(model),
         "source": rows.place,
@@ -88,25 +89,21 @@ def predict(
 def _columns(
     rows: InputRows,
     labels: list[str],
-    probabilities: np.ndarray,
+    values: np.ndarray,
     give: Give,
-    threshold: float,
     top: int,
 ) -> dict[str, np.ndarray]:
     if give is not Give.TOP:
-        values = probabilities
-        if give is Give.LABELS:
-            values = (probabilities > threshold).astype(np.int8)
         if rows.item in labels:
             raise BadInputError(f"--item {rows.item}: is also the name of a label; rename one")
         return {rows.item: rows.items, **dict(zip(labels, values.T, strict=True))}
     n_shown = min(top, len(labels))
-    best = np.argsort(-probabilities, axis=1, kind="stable")[:, :n_shown]
+    best = np.argsort(-values, axis=1, kind="stable")[:, :n_shown]
     return {
         rows.item: np.repeat(rows.items, n_shown),
         "rank": np.tile(np.arange(1, n_shown + 1), rows.n_samples),
         "label": np.array(labels, dtype=object)[best.ravel()],
-        "probability": np.take_along_axis(probabilities, best, axis=1).ravel(),
+        "probability": np.take_along_axis(values, best, axis=1).ravel(),
     }
 
 

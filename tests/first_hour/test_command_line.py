@@ -1,0 +1,95 @@
+"""The command line, the first hour: from a real table to figures that mean what they say."""
+
+from __future__ import annotations
+
+import json
+import shlex
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from first_hour.conftest import TAGS
+
+LABELS = ("--labels", ",".join(TAGS), "--item", "song")
+
+
+def test_the_table_that_is_audited_is_the_table_that_is_fitted(run, table, songs):
+    left = songs.copy()
+    gone = np.random.default_rng(0).random(left[TAGS].shape) < 0.4
+    left[TAGS] = left[TAGS].where(~(gone & (left[TAGS] == 1)), 0)
+    left.to_csv("lost.csv", index=False)
+    fitted = run("fit", "lost.csv", *LABELS, "--set", "preset='fast'", "-o", "lost.model", "--json")
+    assert fitted.json["zeros"] == "unlabeled"
+    assert fitted.json["fraction_known"] < 0.3
+    shown = run("fit", "lost.csv", *LABELS, "--set", "preset='fast'", "-o", "lost.model").out
+    assert "100.0%" not in shown
+    assert "unlabeled" in shown
+
+
+def test_decisions_are_those_of_the_model(run, table, songs):
+    run(
+        "fit", table, *LABELS, "--set", "preset='fast'", "--zeros", "unlabeled", "-o", "songs.model"
+    )
+    run("predict", "songs.model", table, "--item", "song", "-o", "p.csv")
+    run("predict", "songs.model", table, "--item", "song", "--give", "labels", "-o", "y.csv")
+    half = ("--threshold", "0.5", "-o", "half.csv")
+    run("predict", "songs.model", table, "--item", "song", "--give", "labels", *half)
+    proba, decided, at_half = (pd.read_csv(name)[TAGS] for name in ("p.csv", "y.csv", "half.csv"))
+    assert at_half.equals((proba > 0.5).astype(int))
+    # thresholds of expected F1 differ from 0.5
+    assert not decided.equals(at_half)
+    for tag in TAGS:
+        assert proba[tag][decided[tag] == 1].min() > proba[tag][decided[tag] == 0].max()
+    metric = ("--metric", "hamming_loss")
+    found = run("evaluate", table, *LABELS, "--model", "songs.model", *metric, "--json").json
+    wrong = (decided.to_numpy() != songs[TAGS].to_numpy()).mean()
+    assert found["metrics"]["hamming_loss"] == pytest.approx(wrong)
+
+
+def test_figures_of_the_training_rows_are_called_that(run, table, songs):
+    songs[:300].to_csv("train.csv", index=False)
+    songs[300:].to_csv("test.csv", index=False)
+    run("fit", "train.csv", *LABELS, "--set", "preset='fast'", "-o", "songs.model")
+    own = run("evaluate", "train.csv", *LABELS, "--model", "songs.model")
+    assert "in-sample" in own.out
+    other = run("evaluate", "test.csv", *LABELS, "--model", "songs.model")
+    assert "in-sample" not in other.out
+    both = run("evaluate", table, *LABELS, "--model", "songs.model", "--json").json
+    assert both["n_learned"] == 300
+    values = list(both["metrics"].values())
+    assert len(set(values)) == len(values)
+
+
+def test_a_complete_table_is_left_alone(run, table):
+    added = run("impute", table, *LABELS, "-o", "more.csv", "--json").json
+    assert added["n_added"] == 0
+
+
+def test_an_option_is_given_once(run, table):
+    ran = run("fit", table, *LABELS, "--text", "f1", "--text", "f2", "-o", "no.model")
+    assert ran.code == 2
+    assert "--text is given 2 times" in " ".join(ran.err.split())
+    assert not Path("no.model").exists()
+
+
+@pytest.mark.parametrize("protocol", ["entries", "positives", "labels"])
+def test_what_hide_recommends_can_be_run(run, table, protocol):
+    shown = run("hide", table, *LABELS, "--protocol", protocol, "-o", "hidden")
+    assert shown.code == 0, shown
+    line = next(one for one in shown.out.splitlines() if one.startswith("next: "))
+    command = shlex.split(line.removeprefix("next: "))[1:]
+    expected = "extend" if protocol == "labels" else "fit"
+    assert command[0] == expected
+    extra = ["--set", "preset='fast'"] if expected == "fit" else ["--model", "vote"]
+    ran = run(*command, *extra, "--json")
+    assert ran.code == 0, ran
+    if protocol == "labels":
+        about = json.loads(Path("hidden/about.json").read_text())
+        assert set(ran.json["new_labels"]) == set(about["unseen"])
+        whole = run("extend", table, *LABELS, "--counts", "hidden/cooccurrence.csv", "-o", "x.csv")
+        assert "carry every label" in whole.err
+    else:
+        expected_zeros = "unlabeled" if protocol == "positives" else "negative"
+        assert ran.json["zeros"] == expected_zeros
