@@ -124,7 +124,7 @@ def test_same_as_the_library(run, items, model):
 @pytest.mark.parametrize("kernel", ["rbf", "linear"])
 def test_a_saved_rmfl_predicts_what_the_library_does(run, items, kernel):
     frame = pandas.read_csv(items)
-    X = frame[["age", "size"]].to_numpy()
+    X = np.ascontiguousarray(frame[["age", "size"]].to_numpy())
     Y = labelgap.Labels.from_frame(frame[["tag_a", "tag_b"]])
     library = labelgap.RMFL(kernel=kernel, tol=1e-4, random_state=0).fit(X, Y)
     columns = ["-l", "tag_*", "--item", "id", "--drop", "note"]
@@ -377,17 +377,18 @@ def test_value_that_is_no_label_state(fails, items):
     assert "bad.csv, line 5: column 'tag_a' holds 7, which is no label" in said
 
 
-def test_feature_that_is_no_number(fails, items):
-    said = fails("fit", items, "-l", "tag_*", "--item", "id", "-o", "m")
-    assert "column 'note' holds" in said
-    assert "--drop 'note'" in said
+def test_ids_are_no_feature(fails, items):
+    said = fails("fit", items, "-l", "tag_*", "-o", "m")
+    assert "column 'id' holds" in said
+    assert "--drop 'id'" in said
 
 
 def test_empty_feature_cell(fails):
     rows = table_rows(9)
     rows[4]["age"] = ""
     write_rows(Path("gap.csv"), rows)
-    said = fails("fit", "gap.csv", "-l", "tag_*", "--item", "id", "--drop", "note", "-o", "m")
+    wide = ("-l", "tag_*", "--item", "id", "--drop", "note", "--empty", "refuse")
+    said = fails("fit", "gap.csv", *wide, "-o", "m")
     assert "gap.csv, line 6: column 'age' of id i4 is empty; fill the cell" in said
 
 

@@ -83,7 +83,7 @@ def test_tables_are_read_in_the_same_way(name):
 
 @pytest.mark.parametrize("name", sorted(LEARNING))
 def test_what_learns_knows_what_to_do_with_empty_cells(name):
-    assert OPTIONS[name]["--empty"].default == "refuse"
+    assert OPTIONS[name]["--empty"].default == "mean"
 
 
 @pytest.mark.parametrize("name", sorted(OPTIONS))

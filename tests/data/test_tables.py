@@ -125,7 +125,6 @@ def test_text_only():
     [
         ({"label_columns": ["music"]}, "no column 'music'"),
         ({"label_columns": ["sport"], "drop": ["x"]}, "no column 'x'"),
-        ({"label_columns": ["sport"], "drop": ["id"]}, r"'words' holds 'red car'.*text='words'"),
         ({"label_table": PAIRS.assign(id="z"), "item": "id"}, "item 'z' is not in"),
         ({"label_table": PAIRS, "item": "id", "label": "tag"}, "no column 'tag'"),
         ({"label_table": PAIRS, "item": "words"}, "no column 'words'"),
@@ -134,6 +133,45 @@ def test_text_only():
 def test_tables_that_do_not_fit(options, message):
     with pytest.raises(DataFormatError, match=message):
         read_table(FRAME, **options)
+
+
+def test_other_columns_stay_what_they_are():
+    found = read_table(FRAME, label_columns=["sport"], item="id", drop=["news"])
+    assert found.X.columns.tolist() == ["length", "recent", "words"]
+    assert repr(found).startswith("Dataset('frame': 3 rows x 3 features (frame) x 1 labels")
+    assert found.take(np.array([1])).X["words"].tolist() == ["blue car"]
+    words = read_table(FRAME, label_columns=["sport"], item="id", text="words", drop=["news"])
+    both = read_table(
+        FRAME.assign(day=["2024-01-01", "2024-01-02", None]),
+        label_columns=["sport"],
+        item="id",
+        text="words",
+        drop=["news"],
+    )
+    assert both.X.shape[1] > words.X.shape[1]
+
+
+@pytest.mark.parametrize(
+    "column",
+    [
+        ["1", "2", "3", "4", "5", "old", "7", "8", "9", "10"],
+        [f"item{k}" for k in range(10)],
+    ],
+    ids=["a word among numbers", "ids"],
+)
+def test_columns_that_are_mistakes(column):
+    frame = pandas.DataFrame({"a": column, "l": [0, 1] * 5})
+    with pytest.raises(DataFormatError, match=r"column 'a' holds '(old|item0)', not numbers"):
+        read_table(frame, label_columns=["l"])
+
+
+def test_label_columns_by_pattern():
+    frame = pandas.DataFrame({"tag_b": [1, 0], "tag_a": [0, 1], "x": [1.0, 2.0]})
+    found = read_table(frame, label_columns=["tag_*"])
+    assert found.Y.names.tolist() == ["tag_b", "tag_a"]
+    assert found.labels_read == "read 2 label columns"
+    with pytest.raises(DataFormatError, match=r"no column 'z_\*'"):
+        read_table(frame, label_columns=["z_*"])
 
 
 def test_an_item_twice():

@@ -87,6 +87,7 @@ def feature_rows(
         X,
         accept_sparse="csr",
         dtype=np.float64,
+        order="C",
         ensure_min_features=0,
         ensure_all_finite=False,
         input_name="X",

@@ -14,6 +14,8 @@ from labelgap.cli._options import Empty
 from labelgap.cli._read_data import InputRows
 from labelgap.cli._terminal import BadInputError
 from labelgap.data import add_words, fit_tfidf
+from labelgap.extras import require
+from labelgap.frames import FrameEncoder
 
 _MOST_NAMED = 5
 
@@ -67,6 +69,8 @@ class Schema:
                 f"{rows.place}: has {_listed(strangers)} that the model does not know; leave out "
                 f"with --drop {strangers[0]!r}, or --item if it identifies the rows"
             )
+        if hasattr(rows.data.X, "columns"):
+            return rows.data.X[self.names]
         return rows.data.X[:, [position[name] for name in self.names]]
 
 
@@ -97,13 +101,15 @@ def named_design(rows: InputRows, empty: Empty) -> tuple[Any, list[str] | None, 
     """
     filler = learn_fill(rows, empty)
     numbers = rows.data.X if filler is None else filler.transform(rows.data.X)
-    vectorizer = fit_words(rows)
+    vectorizer, features = fit_words(rows), rows.features
+    if isinstance(filler, FrameEncoder):
+        features = filler.get_feature_names_out().tolist()
     if vectorizer is None:
-        return design_matrix(rows, numbers, None), rows.features, False
+        return design_matrix(rows, numbers, None), features, False
     terms = [f"{rows.text}: {term}" for term in vectorizer.get_feature_names_out()]
     if numbers.shape[1]:
         numbers = StandardScaler().fit_transform(numbers) / np.sqrt(numbers.shape[1])
-    return design_matrix(rows, numbers, vectorizer), [*(rows.features or ()), *terms], True
+    return design_matrix(rows, numbers, vectorizer), [*(features or ()), *terms], True
 
 
 def _listed(names: list[str]) -> str:
@@ -120,8 +126,14 @@ _FILL = "fill the cell, leave the column out with --drop {name!r}, or give --emp
 _FIT_AGAIN = "fill the cell, or fit the model again with --empty mean"
 
 
-def learn_fill(rows: InputRows, empty: Empty, *, may_keep: bool = False) -> SimpleImputer | None:
-    """What fills empty cells of these and of later rows; None where they are refused or kept."""
+def learn_fill(rows: InputRows, empty: Empty, *, may_keep: bool = False) -> Any:
+    """What makes full rows of numbers of these and of later rows; None where nothing is to do.
+
+    A :class:`FrameEncoder` where there are columns that are no numbers, else a SimpleImputer, unless
+    empty cells are refused or kept.
+    """
+    if hasattr(rows.data.X, "columns"):
+        return _learn_encoding(rows, empty)
     if empty is Empty.KEEP:
         if not may_keep:
             raise BadInputError(
@@ -143,13 +155,49 @@ def learn_fill(rows: InputRows, empty: Empty, *, may_keep: bool = False) -> Simp
     )
 
 
+def _learn_encoding(rows: InputRows, empty: Empty) -> FrameEncoder:
+    if empty is Empty.REFUSE:
+        null = rows.data.X.isna().to_numpy()
+        if null.any():
+            row, column = (int(place) for place in np.argwhere(null)[0])
+            raise BadInputError(_empty_cell(rows, row, str(rows.data.X.columns[column]), _FILL))
+    elif empty is not Empty.MEAN:
+        raise BadInputError(
+            f"--empty {empty}: is for tables of numbers; {rows.place} has columns of text, "
+            "categories or dates, whose empty cells have a column of their own: leave it out"
+        )
+    return FrameEncoder().fit(rows.data.X)
+
+
+def _empty_cell(rows: InputRows, row: int, name: str, remedy: str) -> str:
+    of_item = "" if rows.item == "row" else f" of {rows.item} {rows.items[row]}"
+    return f"{rows.words(row)}: column {name!r}{of_item} is empty; {remedy.format(name=name)}"
+
+
 def fill_cells(rows: InputRows, X: Any, filler: SimpleImputer | None, *, keep: bool = False) -> Any:
     """The features of rows to predict, as the model wants them."""
+    if isinstance(filler, FrameEncoder):
+        pandas = require("pandas", extra="frames", purpose="a model of a table with text")
+        frame = X if hasattr(X, "columns") else pandas.DataFrame(X, columns=filler.columns_)
+        return filler.transform(frame)
+    X = _only_numbers(rows, X)
     if filler is None:
         check_cells(rows, X, allow_empty=keep, remedy=_FIT_AGAIN)
         return X
     check_cells(rows, X, allow_empty=True)
     return filler.transform(X)
+
+
+def _only_numbers(rows: InputRows, X: Any) -> Any:
+    """The matrix of a frame, for a model that was fitted on numbers."""
+    for name in getattr(X, "columns", ()):
+        if X[name].dtype.kind not in "biuf":
+            row, value = next((k, v) for k, v in enumerate(X[name]) if isinstance(v, str))
+            raise BadInputError(
+                f"{rows.words(row)}: column {name!r} holds {value!r}, and the model was fitted on "
+                "numbers; correct the cell"
+            )
+    return X.to_numpy(dtype=np.float64, na_value=np.nan) if hasattr(X, "columns") else X
 
 
 def check_cells(

@@ -256,6 +256,11 @@ def row_digests(X: Any, texts: Any, most: int | None = None) -> list[str]:
     """What tells a row from others, of all rows or of so many at even distances."""
     n_samples = X.shape[0]
     step = 1 if most is None else max(1, -(-n_samples // most))
+    if hasattr(X, "columns"):
+        # cells of any type, as they are shown
+        cells = ["\0".join(map(str, row)) for row in X.itertuples(index=False)]
+        texts = cells if texts is None else [f"{a}\0{b}" for a, b in zip(cells, texts, strict=True)]
+        X = np.empty((n_samples, 0))
     X = sparse.csr_array(X) if sparse.issparse(X) else np.asarray(X, dtype=np.float64)
     digests = []
     for row in range(0, n_samples, step):
@@ -309,9 +314,12 @@ def _is_ours(type_name: str) -> bool:
     """Whether it is a class of a package whose estimators are registered."""
     module, _, name = type_name.rpartition(".")
     packages = {record.module.split(".")[0] for record in list_estimators()}
-    if module.split(".")[0] not in packages or find_spec(module) is None:
+    package = module.split(".")[0]
+    if package not in packages | {"skrub"} or find_spec(module) is None:
         return False
-    return isinstance(getattr(importlib.import_module(module), name, None), type)
+    known = getattr(importlib.import_module(module), name, None)
+    # encoders of columns hold some functions of skrub beside its classes
+    return isinstance(known, type) or (package == "skrub" and callable(known))
 
 
 def _members(path: Path) -> tuple[dict[str, Any], bytes]:

@@ -227,8 +227,8 @@ class LearningOptions(LabelledOptions):
         Empty,
         _rows(
             "--empty",
-            help="What an empty cell of a feature is. refuse: an error with its place; mean: the "
-            "mean of its column; zero: 0; keep: absent, for models that take rows without some of "
+            help="What an empty cell of a feature is. mean: the mean of its column; zero: 0; refuse: "
+            "an error with its place; keep: absent, for models that take rows without some of "
             "their views (labelgap fit --model imvwl).",
         ),
-    ] = Empty.REFUSE
+    ] = Empty.MEAN

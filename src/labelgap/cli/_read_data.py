@@ -11,11 +11,12 @@ from typing import Any
 import numpy as np
 
 from labelgap.auditing import DataSource
-from labelgap.cli._options import Format, LabelledOptions, RowOptions, SplitPart, Zeros
+from labelgap.cli._options import Empty, Format, LabelledOptions, RowOptions, SplitPart, Zeros
 from labelgap.cli._table_files import as_written
 from labelgap.cli._terminal import BadInputError, Terminal, reading
 from labelgap.data import (
     DATABASES,
+    TABLE_SUFFIXES,
     DataFormatError,
     Dataset,
     TableName,
@@ -35,7 +36,7 @@ from labelgap.data import (
 from labelgap.labels import Labels
 
 _SUFFIXES: dict[str, Format] = {
-    **dict.fromkeys((".csv", ".tsv", ".parquet", ".pq", *DATABASES), Format.TABLE),
+    **dict.fromkeys((*TABLE_SUFFIXES, *DATABASES), Format.TABLE),
     ".arff": Format.ARFF,
     **dict.fromkeys((".svm", ".svmlight", ".libsvm"), Format.SVMLIGHT),
     ".mat": Format.MAT,
@@ -120,6 +121,19 @@ class InputRows:
         names = range(Y.n_labels) if Y.names is None else Y.names
         return Y.with_names([str(name) for name in names])
 
+    @property
+    def notes(self) -> list[str]:
+        """How the table and its labels were read, where that was found out."""
+        told = [] if self.data.table is None else self.data.table.notes
+        told += [self.data.labels_read] if self.data.labels_read else []
+        if hasattr(self.data.X, "columns"):
+            other = [
+                str(name) for name in self.data.X if self.data.X[name].dtype.kind not in "biuf"
+            ]
+            shown = ", ".join(other[:_MOST_SHOWN]) + (", ..." if len(other) > _MOST_SHOWN else "")
+            told.append(f"read text, categories or dates as features: {shown}")
+        return told
+
     def words(self, row: int) -> str:
         """The place of a row, for messages."""
         if self.data.table is not None:
@@ -202,12 +216,24 @@ def _read(
     with terminal.progress(f"reading {path.name}"), reading(path):
         if kind is Format.TABLE:
             rows = _of_table(path, options, hints, labelled)
-            if labelled and rows.data.labels_read and rows.data.Y.n_labels:
-                terminal.note(rows.data.labels_read)
+            for note in rows.notes if labelled else []:
+                terminal.note(note)
         else:
             dataset = _read_file(path, kind, options, hints, labelled)
             rows = _of_dataset(dataset, str(path), kind, options, labelled)
+    if getattr(options, "empty", None) is Empty.MEAN:
+        _note_filled(rows, terminal)
     return _select_part(rows, options.rows, part)
+
+
+def _note_filled(rows: InputRows, terminal: Terminal) -> None:
+    X = rows.data.X
+    if not isinstance(X, np.ndarray) or not (n_empty := int(np.isnan(X).sum())):
+        return
+    terminal.note(
+        f"{n_empty:,} empty cells of features become the mean of their column (--empty refuse names "
+        "the first one)"
+    )
 
 
 def _is_name(data: str) -> bool:
@@ -358,11 +384,8 @@ def _require(path: Path, columns: list[str], option: str, names: Any) -> None:
         if name is not None and name not in columns:
             more = ", ..." if len(columns) > _MOST_SHOWN else ""
             shown = ", ".join(columns[:_MOST_SHOWN]) + more
-            remedy = ""
-            if len(columns) == 1 and (found := [mark for mark in ";\t|" if mark in columns[0]]):
-                remedy = f". Is it separated by {found[0]!r}? Save it with commas"
             raise BadInputError(
-                f"{option} {name}: {path} has no such column; its columns are {shown}{remedy}"
+                f"{option} {name}: {path} has no such column; its columns are {shown}"
             )
 
 

@@ -30,6 +30,7 @@ from labelgap.review import (
 )
 
 _MOST_FEATURES = 5
+_MOST_CELLS = 12
 
 
 def review(
@@ -159,6 +160,9 @@ def describe_items(rows: InputRows) -> Callable[[str], Mapping[str, str]]:
         about = {"recorded labels": ", ".join(names) or "none"}
         if rows.data.texts is not None:
             about[rows.text or "text"] = str(rows.data.texts[row])
+        elif hasattr(rows.data.X, "columns"):
+            cells = rows.data.X.iloc[row].dropna().iloc[:_MOST_CELLS]
+            about |= {str(name): str(value) for name, value in cells.items()}
         elif features is not None:
             about["most unusual features"] = _unusual(rows.data.X[[row]], features, centre, spread)
         return about
@@ -168,17 +172,18 @@ def describe_items(rows: InputRows) -> Callable[[str], Mapping[str, str]]:
 
 
 def _centre_and_spread(X: Any) -> tuple[np.ndarray, np.ndarray]:
-    if sparse.issparse(X):
+    if sparse.issparse(X) or hasattr(X, "columns") or not X.size:
         return np.zeros(X.shape[1]), np.ones(X.shape[1])
-    spread = X.std(axis=0)
-    return X.mean(axis=0), np.where(spread > 0, spread, 1.0)
+    filled = np.ma.masked_invalid(X)
+    spread = np.ma.filled(filled.std(axis=0), 0.0)
+    return np.ma.filled(filled.mean(axis=0), 0.0), np.where(spread > 0, spread, 1.0)
 
 
 def _unusual(values: Any, features: list[str], centre: np.ndarray, spread: np.ndarray) -> str:
     """The features that a row has and that are farthest from the mean, in standard deviations."""
     values = values.toarray()[0] if sparse.issparse(values) else np.asarray(values)[0]
     far = np.abs((values - centre) / spread)
-    far[values == 0] = 0
+    far[(values == 0) | np.isnan(far)] = 0
     first = [k for k in np.argsort(-far, kind="stable")[:_MOST_FEATURES] if far[k] > 0]
     return ", ".join(f"{features[k]} {values[k]:.4g}" for k in first) or "none"
 

@@ -20,7 +20,7 @@ class Dataset:
     Parameters
     ----------
     name : str
-    X : ndarray or csr_array of shape (n_samples, n_features)
+    X : ndarray, csr_array or frame of shape (n_samples, n_features)
     Y : Labels of shape (n_samples, n_labels)
     feature_names : array of str, default=None
     train, test : int arrays, default=None
@@ -103,15 +103,18 @@ class Dataset:
         """Return some of the rows, without the split."""
         chosen: dict[str, Any] = {
             what: None if getattr(self, what) is None else getattr(self, what)[rows]
-            for what in ("X", "Y", "ids", "texts")
+            for what in ("Y", "ids", "texts")
         }
+        chosen["X"] = self.X.iloc[rows] if hasattr(self.X, "iloc") else self.X[rows]
         return replace(self, **chosen, train=None, test=None, table=None)
 
     def __repr__(self) -> str:
         n_samples, n_features, n_labels = self.shape
-        kind = "sparse" if sparse.issparse(self.X) else "dense"
+        kind = "frame"
+        if not hasattr(self.X, "columns"):
+            kind = f"{'sparse' if sparse.issparse(self.X) else 'dense'} {self.X.dtype}"
         parts = [
-            f"{n_samples} rows x {n_features} features ({kind} {self.X.dtype}) x {n_labels} labels",
+            f"{n_samples} rows x {n_features} features ({kind}) x {n_labels} labels",
             f"{self.cardinality:.2f} labels per row",
         ]
         if self.train is not None and self.test is not None:

@@ -12,6 +12,8 @@ from pathlib import Path
 from typing import IO, Any, NamedTuple
 
 from labelgap.data._contents import DataFormatError, decompressing
+from labelgap.data._saved_datasets import is_saved_dataset, read_saved_dataset
+from labelgap.data._table_readers import TABLE_SUFFIXES, reader_of
 from labelgap.extras import require
 
 __all__ = ["DATABASES", "Part", "TableName", "read_frame"]
@@ -21,20 +23,22 @@ _SQLITE = (".sqlite", ".sqlite3", ".db")
 DATABASES = (*_DUCKDB, *_SQLITE)
 """Endings of the names of database files."""
 _PARQUET = (".parquet", ".pq")
-_TEXT = (".csv", ".csv.gz", ".tsv", ".tsv.gz")
 _COMPRESSED = (".gz", ".bz2", ".xz")
 _MOST_NAMED = 8
 _NAME = "labelgap.table"
-# whole numbers that an integer of 64 bits, or a floating-point number, holds exactly
-_WHOLE, _WITH_POINT = r"-?(0|[1-9]\d{0,17})", r"-?(0|[1-9]\d{0,14})(\.0+)?"
 
 
 class Part(NamedTuple):
-    """A file that rows of a table come from, in their order; ``sha256`` is of its bytes."""
+    """A file that rows of a table come from, in their order; ``sha256`` is of its bytes.
+
+    ``separator`` is that of text, and ``notes`` say how the file was read where that was found out.
+    """
 
     path: Path
     n_samples: int
     sha256: str | None = None
+    separator: str | None = None
+    notes: tuple[str, ...] = ()
 
 
 class TableName(str):
@@ -57,11 +61,16 @@ class TableName(str):
         made.parts = tuple(parts)
         return made
 
+    @property
+    def notes(self) -> list[str]:
+        """How the files were read, where that was found out."""
+        return list(dict.fromkeys(note for part in self.parts for note in part.notes))
+
     def place(self, row: int) -> dict[str, Any]:
         """Return ``file`` and ``line`` or ``row`` of a DataFormatError, for a row from 0."""
         for part in self.parts:
             if row < part.n_samples:
-                line = _line_of(part.path, row)
+                line = _line_of(part, row)
                 counted = {"row": row + 1} if line is None else {"line": line}
                 return {"file": str(part.path), **counted}
             row -= part.n_samples
@@ -69,7 +78,7 @@ class TableName(str):
 
     def place_of_names(self) -> dict[str, Any]:
         """Return the same for the names of the columns."""
-        first_line = bool(self.parts) and _is_text(self.parts[0].path)
+        first_line = bool(self.parts) and _is_text(self.parts[0])
         return {"file": str(self), "line": 1} if first_line else {"file": str(self)}
 
     def words(self, row: int, beside: str | None = None) -> str:
@@ -89,8 +98,10 @@ def read_frame(
     Parameters
     ----------
     source : path, pandas or polars frame
-        A CSV or Parquet file, a folder of files of one of these kinds with the same columns (read
-        in the order of their names), or a DuckDB or SQLite file. Each file is opened once;
+        A file of separated text (its separator and encoding are found out), Parquet, Feather,
+        Excel (.xlsx), JSON lines, or an export of Label Studio or Argilla (.json); a folder of
+        files of one of these kinds with the same columns (read in the order of their names), or
+        one that the package ``datasets`` saved; a DuckDB or SQLite file. Each file is opened once;
         databases are opened for reading only.
     query : str, default=None
         The SQL query of a database; without one it must hold a single table.
@@ -134,6 +145,9 @@ def read_frame(
         parts = [Part(path, len(frame))]
     elif query is not None:
         raise ValueError(f"{path}: a query is for a DuckDB or SQLite file; leave it out")
+    elif is_saved_dataset(path):
+        frame, notes = read_saved_dataset(path)
+        parts = [Part(path, len(frame), notes=notes)]
     elif path.is_dir():
         frame, parts = _from_folder(pandas, path, ids)
     else:
@@ -155,14 +169,15 @@ def _from_file(pandas: Any, path: Path, ids: Sequence[str]) -> tuple[Any, Part]:
         with open(path, "rb") as stream:
             digest = hashlib.file_digest(stream, "sha256").hexdigest()
             stream.seek(0)
-            if path.suffix.lower() in _PARQUET:
-                frame = _read_parquet(pandas, stream, path)
-            else:
-                frame = _read_text(pandas, _plain_text(stream, path), path, ids)
+            found = reader_of(path)(pandas, _plain_text(stream, path), path, ids)
     except (DataFormatError, FileNotFoundError):
         raise
     except UnicodeDecodeError as error:
-        raise _not_utf8(path, error) from error
+        raise DataFormatError(
+            f"is no text in an encoding that is known (byte 0x{error.object[error.start]:02x})",
+            file=str(path),
+            remedy="Save it as UTF-8, for example: iconv -f UTF-16 -t UTF-8 OLD > NEW",
+        ) from error
     except pandas.errors.EmptyDataError as error:
         raise DataFormatError(
             "is empty", file=str(path), remedy="Give a table with a line of names and rows"
@@ -171,9 +186,10 @@ def _from_file(pandas: Any, path: Path, ids: Sequence[str]) -> tuple[Any, Part]:
         raise DataFormatError(
             f"cannot read the table ({' '.join(str(error).split())})",
             file=str(path),
-            remedy="Check that it is comma-separated text with a line of names, or Parquet",
+            remedy="Check that it is separated text with a line of names, or what its name says",
         ) from error
-    return frame, Part(path, len(frame), digest)
+    part = Part(path, len(found.frame), digest, found.separator, found.notes)
+    return found.frame, part
 
 
 def _plain_text(stream: IO[bytes], path: Path) -> IO[bytes]:
@@ -187,78 +203,15 @@ def _plain_text(stream: IO[bytes], path: Path) -> IO[bytes]:
     return plain
 
 
-def _read_parquet(pandas: Any, stream: IO[bytes], path: Path) -> Any:
-    try:
-        return pandas.read_parquet(stream)
-    except (ValueError, OSError) as error:
-        raise DataFormatError(
-            f"is no Parquet file, or is damaged ({' '.join(str(error).split()).rstrip('.')})",
-            file=str(path),
-            remedy="To get one, write it again, or rename it to .csv if it is text",
-        ) from error
-
-
-def _read_text(pandas: Any, stream: Any, path: Path, ids: Sequence[str]) -> Any:
-    """A frame of comma- or tab-separated text. A name that two columns have is refused."""
-    separator = "\t" if ".tsv" in path.suffixes else ","
-    names = pandas.read_csv(stream, sep=separator, header=None, nrows=1, dtype=str)
-    names = names.iloc[0].dropna()
-    twice = names[names.duplicated()]
-    if len(twice):
-        raise DataFormatError(
-            f"two columns are called {twice.iloc[0]!r}",
-            file=str(path),
-            line=1,
-            remedy="Give every column a name of its own",
-        )
-    stream.seek(0)
-    as_text = dict.fromkeys(ids, str)
-    frame = pandas.read_csv(stream, sep=separator, dtype=as_text, low_memory=False)
-    for name in frame.columns.intersection(list(ids)):
-        frame[name] = _number_if_nothing_is_lost(pandas, frame[name])
-    return frame
-
-
-def _number_if_nothing_is_lost(pandas: Any, column: Any) -> Any:
-    """Ids that are whole numbers as such, with or without a point; all others as written."""
-    text = column.str.strip()
-    there = text.dropna()
-    pattern = _WITH_POINT if there.str.contains(".", regex=False).any() else _WHOLE
-    return pandas.to_numeric(text) if there.str.fullmatch(pattern).all() else text
-
-
-def _not_utf8(path: Path, error: UnicodeDecodeError) -> DataFormatError:
-    is_utf16 = error.object[:2] in (b"\xff\xfe", b"\xfe\xff")
-    return DataFormatError(
-        f"is not UTF-8 text (byte 0x{error.object[error.start]:02x})",
-        file=str(path),
-        line=_first_bad_line(path),
-        remedy="Save it as UTF-8, for example: "
-        f"iconv -f {'UTF-16' if is_utf16 else 'LATIN1'} -t UTF-8 OLD > NEW",
-    )
-
-
-def _first_bad_line(path: Path) -> int | None:
-    if path.suffix.lower() in (".gz", ".bz2", ".xz", ".zip"):
-        return None
-    with open(path, "rb") as stream:
-        for number, line in enumerate(stream, start=1):
-            try:
-                line.decode("utf-8")
-            except UnicodeDecodeError:
-                return number
-    return None
-
-
 def _from_folder(pandas: Any, folder: Path, ids: Sequence[str]) -> tuple[Any, list[Part]]:
     """The files of a folder, one below the other."""
     files = sorted(path for path in folder.iterdir() if path.is_file() and path.name[0] not in "._")
     tables = [path for path in files if path.suffix.lower() in _PARQUET]
     if not tables:
-        tables = [path for path in files if path.name.lower().endswith(_TEXT)]
+        tables = [path for path in files if _is_table(path)]
     if not tables:
         raise DataFormatError(
-            "the folder holds no CSV and no Parquet file",
+            "the folder holds no table (CSV, Parquet, JSON lines, Feather, Excel)",
             file=str(folder),
             remedy="Give the folder with the tables, or a file",
         )
@@ -275,6 +228,13 @@ def _from_folder(pandas: Any, folder: Path, ids: Sequence[str]) -> tuple[Any, li
                 remedy="Files of one folder must have the same columns",
             )
     return pandas.concat([frame for frame, _ in parts], ignore_index=True), [p for _, p in parts]
+
+
+def _is_table(path: Path) -> bool:
+    suffixes = [suffix.lower() for suffix in path.suffixes]
+    if suffixes and suffixes[-1] in _COMPRESSED:
+        suffixes.pop()
+    return bool(suffixes) and suffixes[-1] in TABLE_SUFFIXES
 
 
 def _from_database(pandas: Any, path: Path, query: str | None) -> Any:
@@ -324,14 +284,13 @@ def _refused(path: Path, error: Exception) -> DataFormatError:
     )
 
 
-def _line_of(path: Path, row: int) -> int | None:
-    """The line a row of comma- or tab-separated text begins in; None for other files."""
-    if not _is_text(path):
+def _line_of(part: Part, row: int) -> int | None:
+    """The line a row of separated text begins in; None for other files."""
+    if not _is_text(part):
         return None
-    suffixes = [suffix.lower() for suffix in path.suffixes]
-    opened = gzip.open if suffixes[-1] == ".gz" else open
-    with opened(path, "rt", encoding="utf-8", errors="replace", newline="") as stream:
-        reader = csv.reader(stream, delimiter="\t" if ".tsv" in suffixes else ",")
+    opened = gzip.open if part.path.suffix.lower() == ".gz" else open
+    with opened(part.path, "rt", encoding="utf-8", errors="replace", newline="") as stream:
+        reader = csv.reader(stream, delimiter=part.separator or ",")
         seen, begins = -1, 1
         try:
             for record in reader:
@@ -346,18 +305,6 @@ def _line_of(path: Path, row: int) -> int | None:
     return row + 2
 
 
-def _is_text(path: Path) -> bool:
+def _is_text(part: Part) -> bool:
     """Whether lines can be counted."""
-    suffixes = [suffix.lower() for suffix in path.suffixes]
-    return bool({".csv", ".tsv"} & set(suffixes)) and suffixes[-1] in (".csv", ".tsv", ".gz")
-
-
-_DUCKDB = (".duckdb", ".ddb")
-_SQLITE = (".sqlite", ".sqlite3", ".db")
-DATABASES = (*_DUCKDB, *_SQLITE)
-_PARQUET = (".parquet", ".pq")
-_TEXT = (".csv", ".csv.gz", ".tsv", ".tsv.gz")
-_MOST_NAMED = 8
-_NAME = "labelgap.table"
-# whole numbers that an integer of 64 bits, or a floating-point number, holds exactly
-_WHOLE, _WITH_POINT = r"-?(0|[1-9]\d{0,17})", r"-?(0|[1-9]\d{0,14})(\.0+)?"
+    return part.separator is not None and part.path.suffix.lower() not in (".bz2", ".xz")

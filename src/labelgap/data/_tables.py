@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from fnmatch import fnmatchcase
@@ -14,6 +15,7 @@ from scipy import sparse
 from labelgap.data._contents import DataFormatError
 from labelgap.data._dataset import Dataset
 from labelgap.data._frames import TableName, read_frame
+from labelgap.frames import FrameEncoder
 from labelgap.labels import (
     EmptyName,
     LabelCellError,
@@ -21,6 +23,7 @@ from labelgap.labels import (
     read_label_column,
     read_label_frame,
 )
+from labelgap.labels.states import is_missing
 
 __all__ = ["add_words", "fit_tfidf", "match_columns", "read_label_table", "read_table"]
 
@@ -84,7 +87,8 @@ def read_table(
     Returns
     -------
     Dataset
-        ``X`` is sparse when it holds words. Empty cells of features are NaN. ``ids`` is the column
+        ``X`` is a frame when it has columns that are no numbers, which every estimator takes, and
+        sparse when it holds words. Empty cells of features are NaN. ``ids`` is the column
         `item`, and ``texts`` the column `text`.
 
     See Also
@@ -125,11 +129,14 @@ def read_table(
     taken = {*drop, *(label_columns or ()), *([text] if text else ()), *([item] if item else ())}
     _require_columns(frame, file, taken)
     columns = [name for name in frame.columns if name not in taken]
-    X, names = _numbers(frame, file, columns), [str(name) for name in columns]
+    X, names = _features(frame, file, columns), [str(name) for name in columns]
     texts = None
     if text is not None:
         texts = np.array([str(one) if _is_there(one) else "" for one in frame[text]], dtype=object)
         if tfidf is not False:
+            if hasattr(X, "columns"):
+                encoder = FrameEncoder().fit(X if split is None else X.iloc[split[0]])
+                X, names = encoder.transform(X), encoder.get_feature_names_out().tolist()
             vectorizer = fit_tfidf(texts if split is None else texts[split[0]], **(tfidf or {}))
             X = add_words(X, texts, vectorizer)
             names += [f"{text}: {term}" for term in vectorizer.get_feature_names_out()]
@@ -384,30 +391,47 @@ def _no_label(file: TableName) -> Iterator[None]:
         ) from None
 
 
-def _numbers(frame: Any, file: TableName, columns: list) -> np.ndarray:
+def _features(frame: Any, file: TableName, columns: list) -> Any:
+    """A matrix where all columns are numbers, and otherwise the frame of the columns."""
     for name in columns:
         column = frame[name]
         if column.dtype.kind not in "biuf":
-            row = _first_word(column)
-            example = "nothing" if row is None else repr(column.iloc[row])
-            raise DataFormatError(
-                f"column {name!r} holds {example}, not numbers",
-                **({"file": file} if row is None else file.place(row)),
-                remedy=f"Pass drop=[{name!r}], text={name!r} for TF-IDF, or encode it first",
-            )
-    return frame[columns].to_numpy(dtype=np.float64, na_value=np.nan)
+            _refuse_mistakes(column, name, file)
+    if all(frame[name].dtype.kind in "biuf" for name in columns):
+        # sums must not depend on the order in memory
+        return np.ascontiguousarray(frame[columns].to_numpy(dtype=np.float64, na_value=np.nan))
+    return frame[columns]
 
 
-def _first_word(column: Any) -> int | None:
-    """The first row that holds something other than a number."""
-    for row, value in enumerate(column):
-        if _is_there(value) and not _is_number(value):
-            return row
-    return next((row for row, value in enumerate(column) if _is_there(value)), None)
+def _refuse_mistakes(column: Any, name: Any, file: TableName) -> None:
+    """Refuse a word among numbers, and a column that tells rows apart and says nothing of them."""
+    there = [(row, value) for row, value in enumerate(column) if _is_there(value)]
+    words = [(row, value) for row, value in there if not _is_number(value)]
+    is_mistake = 0 < len(words) <= _MISTAKES * len(there)
+    texts = [value for _, value in there if isinstance(value, str)]
+    is_id = len(texts) == len(column) >= _FEWEST_IDS and len(set(texts)) == len(texts)
+    is_id = is_id and not any(" " in text.strip() or _is_date(text) for text in texts)
+    if not is_mistake and not is_id:
+        return
+    row, value = words[0] if words else there[0]
+    raise DataFormatError(
+        f"column {name!r} holds {value!r}, not numbers",
+        **file.place(row),
+        remedy=f"Pass drop=[{name!r}], text={name!r} for TF-IDF, or encode it first",
+    )
+
+
+# a column with fewer words than this fraction is one of numbers; fewer rows do not show an id
+_MISTAKES = 0.2
+_FEWEST_IDS = 10
 
 
 def _is_there(value: Any) -> bool:
-    return value is not None and value == value
+    return not is_missing(value)
+
+
+def _is_date(text: str) -> bool:
+    return bool(re.match(r"\d{1,4}[-/.]\d{1,2}[-/.]\d{1,4}", text))
 
 
 def _is_number(value: Any) -> bool:
