@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any, ClassVar
 
 import numpy as np
@@ -13,7 +15,13 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from labelgap import metrics
 from labelgap.frames import FrameReader
-from labelgap.kernels.input_arrays import canonical_rows, check_numbers
+from labelgap.kernels.input_arrays import (
+    canonical_rows,
+    check_not_tiny,
+    check_numbers,
+    named_non_numbers,
+    refuse_complex,
+)
 from labelgap.labels import (
     Labels,
     LabelWarning,
@@ -24,7 +32,11 @@ from labelgap.labels import (
 )
 from labelgap.targets import Target, read_target
 
-__all__ = ["LabelGapClassifier"]
+__all__ = ["LabelGapClassifier", "explained"]
+
+_ADVICE = (
+    "scale the features (StandardScaler), drop columns that others determine, or regularise more"
+)
 
 
 class LabelGapClassifier(ClassifierMixin, BaseEstimator):
@@ -92,7 +104,8 @@ class LabelGapClassifier(ClassifierMixin, BaseEstimator):
         """
         self._validate_params()
         X, labels = self._validate_fit(X, y)
-        self._fit(X, labels)
+        with explained(self):
+            self._fit(X, labels)
         return self
 
     def decision_function(self, X: Any) -> np.ndarray:
@@ -142,7 +155,7 @@ class LabelGapClassifier(ClassifierMixin, BaseEstimator):
 
     def _validate_predict(self, X: Any) -> Any:
         check_is_fitted(self)
-        return self._validate_features(without_items(X, self.item_), reset=False)
+        return self._validate_features(without_items(X, getattr(self, "item_", None)), reset=False)
 
     def _read_known(self, known: Any, n_samples: int) -> np.ndarray:
         """Return labels that are known at prediction, NaN where not, also for unlabeled zeros."""
@@ -166,22 +179,32 @@ class LabelGapClassifier(ClassifierMixin, BaseEstimator):
         if reset:
             wrapped = getattr(self, "estimator", None)
             self.frame_reader_ = FrameReader.of(X, wrapped, keep_holes=accepted.allow_nan)
-        if self.frame_reader_ is not None:
-            X = self.frame_reader_.in_order(X)
+        reader = getattr(self, "frame_reader_", None)
+        if reader is not None:
+            X = reader.in_order(X)
             validate_data(self, X, reset=reset, skip_check_array=True)
-            return self.frame_reader_.read(X)
-        if sparse.issparse(X) and accepted.sparse:
-            X = canonical_rows(X)
-        X = validate_data(
-            self,
-            X,
-            reset=reset,
-            accept_sparse=self._sparse_format if accepted.sparse else False,
-            dtype=[np.float64, np.float32],
-            ensure_all_finite=False,
-        )
+            X = reader.read(X)
+        else:
+            X = self._read_array(X, accepted.sparse, reset=reset)
         check_numbers(X, allow_nan=accepted.allow_nan)
+        if reset:
+            check_not_tiny(X)
         return X
+
+    def _read_array(self, X: Any, accept_sparse: bool, *, reset: bool) -> Any:
+        """An array or sparse matrix in the one form that models get."""
+        refuse_complex(X)
+        if sparse.issparse(X) and accept_sparse:
+            X = canonical_rows(X)
+        with named_non_numbers(X):
+            return validate_data(
+                self,
+                X,
+                reset=reset,
+                accept_sparse=self._sparse_format if accept_sparse else False,
+                dtype=[np.float64, np.float32],
+                ensure_all_finite=False,
+            )
 
     def _fit(self, X: Any, labels: Labels) -> None:
         raise NotImplementedError(f"{type(self).__name__} must implement _fit")
@@ -199,3 +222,28 @@ class LabelGapClassifier(ClassifierMixin, BaseEstimator):
         tags.input_tags.sparse = self._sparse_format is not None
         tags.input_tags.allow_nan = self._allow_missing_features
         return tags
+
+
+@contextmanager
+def explained(estimator: Any) -> Iterator[None]:
+    """Say of which estimator a system of equations is that numpy or scipy cannot solve.
+
+    Parameters
+    ----------
+    estimator : estimator
+    """
+    try:
+        yield
+    except np.linalg.LinAlgError as error:
+        if str(error).endswith(_ADVICE) or not _is_by_numpy(error):
+            raise
+        raise np.linalg.LinAlgError(
+            f"{type(estimator).__name__} comes to equations without a solution ({error}): {_ADVICE}"
+        ) from error
+
+
+def _is_by_numpy(error: Exception) -> bool:
+    frame = error.__traceback__
+    while frame is not None and frame.tb_next is not None:
+        frame = frame.tb_next
+    return frame is not None and frame.tb_frame.f_globals["__name__"].startswith(("numpy", "scipy"))

@@ -16,7 +16,7 @@ from labelgap.cooccurrence import (
     has_names,
     occurrences,
 )
-from labelgap.estimator import LabelGapClassifier
+from labelgap.estimator import LabelGapClassifier, explained
 from labelgap.labels import Labels
 
 __all__ = ["ZeroShotClassifier", "prior_of_unconnected"]
@@ -88,7 +88,8 @@ class ZeroShotClassifier(LabelGapClassifier):
         self._validate_params()
         X, labels = self._validate_fit(X, y)
         labels, counts = self._match(labels, cooccurrence)
-        self._fit(X, labels, counts)
+        with explained(self):
+            self._fit(X, labels, counts)
         return self
 
     def decision_function(self, X: Any, labels: LabelsName = "all") -> np.ndarray:

@@ -379,10 +379,10 @@ class Audit:
         return from_plain(cls, {k: v for k, v in plain.items() if k != "schema"}, "audit")
 
     @classmethod
-    def from_json(cls, text: str) -> Audit:
+    def from_json(cls, text: str | bytes) -> Audit:
         """Return the audit whose `to_json` this is; see `from_dict`."""
         try:
             plain = json.loads(text)
-        except json.JSONDecodeError as error:
+        except (ValueError, RecursionError) as error:
             raise ValueError(f"this is no audit: not JSON ({error})") from error
         return cls.from_dict(plain)

@@ -93,7 +93,7 @@ def read_decisions(path: str | Path) -> ReviewDecisions:
     """
     try:
         plain = json.loads(Path(path).read_text(encoding="utf-8"))
-    except (json.JSONDecodeError, UnicodeDecodeError) as error:
+    except (ValueError, RecursionError) as error:
         raise ValueError(
             f"{path}: is no decisions file, as it is not JSON; export one from the "
             "report page or the review page"

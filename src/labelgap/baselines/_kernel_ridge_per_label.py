@@ -136,6 +136,8 @@ class KernelRidgePerLabel(LabelGapClassifier):
         self.dual_coef_ = np.zeros(labels.shape)
         held_out, values = [], []
         known = np.flatnonzero(labels.n_observed(axis=0, unlabeled=True))
+        if not known.size:
+            raise ValueError("y has no observed entry at all: give the labels of some rows")
         for rows, group in same_rows(labels, known):
             target = np.column_stack([labels.column(label)[1] for label in group])
             residual = target - self.prevalence_[group]

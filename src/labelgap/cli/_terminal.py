@@ -162,6 +162,7 @@ _IN_SHELL = (
     (r"Pass labels= as", "Give --labels as"),
 )
 
+_LONGEST = 2_000
 FAILED, BAD_INPUT, INTERRUPTED = 1, 2, 130
 
 
@@ -209,6 +210,9 @@ def explain(error: Exception) -> str:
 
 def _one_line(error: Exception) -> str:
     text = " ".join(str(error).split())
+    if len(text) > _LONGEST:
+        # place and remedy are at the ends
+        text = f"{text[: _LONGEST // 2]} ... {text[-_LONGEST // 2 :]}"
     for said, typed in _IN_SHELL:
         text = re.sub(said, typed, text)
     return text

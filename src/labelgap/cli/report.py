@@ -32,7 +32,7 @@ def report(
     check_target(out)
     place = audit / "audit.json" if audit.is_dir() else audit
     with reading(place):
-        found = Audit.from_json(place.read_text(encoding="utf-8"))
+        found = Audit.from_json(place.read_bytes())
     write_audit_page(found, out)
     terminal.result(
         {"audit_id": found.audit_id, "audit": str(place), "out": str(out)},

@@ -104,7 +104,7 @@ def _store(db: Path, found: Audit) -> DecisionStore:
 
 def _read_audit(path: Path) -> Audit:
     with reading(path):
-        return Audit.from_json(path.read_text(encoding="utf-8"))
+        return Audit.from_json(path.read_bytes())
 
 
 def _of_data(

@@ -16,6 +16,8 @@ import numpy as np
 
 from labelgap.files import expands_too_far
 
+_LONGEST = 600
+
 
 class DataFormatError(ValueError):
     """A file does not follow its format, with the place and the remedy in the message.
@@ -52,6 +54,8 @@ class DataFormatError(ValueError):
         self.remedy = remedy
         place = file if line is None else f"{file}, line {line}"
         place = place if row is None else f"{place}, row {row}"
+        if len(problem) > _LONGEST:
+            problem = f"{problem[: _LONGEST // 2]} ... {problem[-_LONGEST // 2 :]}"
         super().__init__(f"{place}: {problem}. {remedy}")
 
     def __reduce__(self):

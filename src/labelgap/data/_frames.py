@@ -182,7 +182,10 @@ def _from_file(pandas: Any, path: Path, ids: Sequence[str]) -> tuple[Any, Part]:
         raise DataFormatError(
             "is empty", file=str(path), remedy="Give a table with a line of names and rows"
         ) from error
-    except (ValueError, OSError) as error:
+    except ImportError:
+        raise
+    # a damaged file fails anywhere in the libraries that read it
+    except Exception as error:
         raise DataFormatError(
             f"cannot read the table ({' '.join(str(error).split())})",
             file=str(path),

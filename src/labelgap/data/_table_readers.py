@@ -170,6 +170,10 @@ def _read_json(pandas: Any, stream: IO[bytes], path: Path, ids: Sequence[str]) -
 def _json(text: str, path: Path, line: int | None) -> Any:
     try:
         return json.loads(text)
+    except RecursionError as error:
+        raise DataFormatError(
+            "is nested too deeply", file=str(path), line=line, remedy="Give a flat list of records"
+        ) from error
     except json.JSONDecodeError as error:
         raise DataFormatError(
             f"is no JSON ({error.msg})",

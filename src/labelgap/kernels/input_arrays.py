@@ -7,15 +7,32 @@ entries do not, so they are given one form.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
 from scipy import sparse
 
-__all__ = ["LARGEST", "canonical_rows", "check_indices", "check_numbers", "first_nan"]
+__all__ = [
+    "LARGEST",
+    "canonical_rows",
+    "check_indices",
+    "check_not_tiny",
+    "check_numbers",
+    "first_nan",
+    "named_non_numbers",
+    "refuse_complex",
+]
 
 # its square, summed over all rows of any table and multiplied by another such sum, is still finite
 LARGEST = 1e30
+_NO_NUMBERS = (
+    "could not convert string",
+    "float() argument must be",
+    "setting an array element with a sequence",
+    "inhomogeneous shape",
+)
 
 
 def canonical_rows(matrix: Any, name: str = "X") -> sparse.csr_array:
@@ -131,6 +148,85 @@ def check_numbers(X: Any, name: str = "X", *, allow_nan: bool = False) -> None:
     )
 
 
+def check_not_tiny(X: Any, name: str = "X") -> None:
+    """Raise a ValueError where all numbers are so small that none of their squares is a number.
+
+    Parameters
+    ----------
+    X : float array or sparse matrix of shape (n_samples, n_features)
+    name : str, default="X"
+        What the matrix is called, for messages.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from labelgap.kernels.input_arrays import check_not_tiny
+    >>> check_not_tiny(np.zeros((2, 2)))
+    >>> check_not_tiny(np.array([[0.0, 1e-300]]))
+    Traceback (most recent call last):
+      ...
+    ValueError: no number of X is beyond 1e-300, too small to compute with: scale the columns
+    """
+    values = X.data if sparse.issparse(X) else X
+    if not values.size:
+        return
+    largest = max(
+        float(np.fmax.reduce(values, axis=None)), -float(np.fmin.reduce(values, axis=None))
+    )
+    if 0 < largest < 1 / LARGEST:
+        raise ValueError(
+            f"no number of {name} is beyond {largest:.3g}, too small to compute with: scale the columns"
+        )
+
+
+def refuse_complex(X: Any, name: str = "X") -> None:
+    """Raise a ValueError for complex numbers.
+
+    Parameters
+    ----------
+    X : array, frame or sparse matrix
+    name : str, default="X"
+        What the matrix is called, for messages.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from labelgap.kernels.input_arrays import refuse_complex
+    >>> refuse_complex(np.array([[1j]]))
+    Traceback (most recent call last):
+      ...
+    ValueError: Complex data not supported: X has the type complex128; give two real columns
+    """
+    if getattr(getattr(X, "dtype", None), "kind", "") == "c":
+        raise ValueError(
+            f"Complex data not supported: {name} has the type {X.dtype}; give two real columns"
+        )
+
+
+@contextmanager
+def named_non_numbers(X: Any, name: str = "X") -> Iterator[None]:
+    """Name the first entry that is no number in errors of numpy about it.
+
+    Parameters
+    ----------
+    X : array-like
+    name : str, default="X"
+        What the matrix is called, for messages.
+    """
+    try:
+        yield
+    except (TypeError, ValueError) as error:
+        said = str(error)
+        if not any(words in said for words in _NO_NUMBERS):
+            raise
+        place = _first_non_number(X)
+        where = name if place is None else f"{name}[{place[0]}, {place[1]}]"
+        remedy = "encode text (OneHotEncoder, TfidfVectorizer), or drop the column"
+        if "inhomogeneous" in said or "sequence" in said:
+            remedy = "give every row the same number of features"
+        raise type(error)(f"{where} is no number ({said[:200]}): {remedy}") from error
+
+
 def first_nan(values: np.ndarray) -> tuple[int, ...] | None:
     """Return the place of the first NaN, or None.
 
@@ -162,6 +258,17 @@ def _narrow(rows: sparse.csr_array) -> sparse.csr_array:
     narrow = sparse.csr_array((rows.data, indices, indptr), shape=rows.shape)
     narrow.has_canonical_format = True
     return narrow
+
+
+def _first_non_number(X: Any) -> tuple[int, int] | None:
+    values = X.to_numpy() if hasattr(X, "to_numpy") else X
+    for row, cells in enumerate(values):
+        for column, cell in enumerate(cells if np.iterable(cells) else ()):
+            try:
+                float(cell)
+            except (TypeError, ValueError):
+                return row, column
+    return None
 
 
 def _summable(dtype: np.dtype) -> Any:

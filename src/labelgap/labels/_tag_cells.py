@@ -140,7 +140,7 @@ def _listed(text: str) -> set:
     for read in (json.loads, ast.literal_eval):
         try:
             return {value if isinstance(value, str) else str(value) for value in _tags(read(text))}
-        except (ValueError, SyntaxError, TypeError):
+        except (ValueError, SyntaxError, TypeError, RecursionError, MemoryError):
             continue
     return {part.strip(" '\"") for part in text[1:-1].split(",")} - {""}
 

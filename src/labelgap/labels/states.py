@@ -99,9 +99,13 @@ def cell(index: tuple[int, ...]) -> str:
     return f"y[{', '.join(map(str, index))}]"
 
 
+_LONGEST = 80
+
+
 def shown(value: Any) -> str:
-    """A value as its owner wrote it, without the type that numpy gave it."""
-    return repr(value.item() if isinstance(value, np.generic) else value)
+    """A value as its owner wrote it, without the type that numpy gave it, and not all of a novel."""
+    text = repr(value.item() if isinstance(value, np.generic) else value)
+    return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}..."
 
 
 def read_matrix(array: Any, place: Place = cell) -> tuple[np.ndarray, np.ndarray]:

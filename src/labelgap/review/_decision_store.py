@@ -89,16 +89,9 @@ class DecisionStore:
     def __init__(self, path: str | Path, audit: str) -> None:
         self.path = Path(path)
         self.audit = audit
-        try:
-            with self._connection() as connection:
-                connection.executescript(_SCHEMA)
-                self._claim(connection)
-        except sqlite3.DatabaseError as error:
-            if isinstance(error, sqlite3.OperationalError):
-                raise
-            raise ForeignReviewError(
-                f"{self.path}: is not a database of decisions; give another name with --db"
-            ) from error
+        with self._connection() as connection:
+            connection.executescript(_SCHEMA)
+            self._claim(connection)
 
     def add(
         self, item: str, label: str, decision: str, reviewer: str, request: str | None = None
@@ -178,6 +171,13 @@ class DecisionStore:
             connection.execute("PRAGMA journal_mode = WAL")
             connection.execute("PRAGMA synchronous = FULL")
             yield connection
+        except sqlite3.OperationalError:
+            raise
+        except sqlite3.DatabaseError as error:
+            raise ForeignReviewError(
+                f"{self.path}: is not a database of decisions, or is damaged ({error}); take a "
+                f"copy, and keep what can be read with: sqlite3 {self.path} .recover"
+            ) from error
         finally:
             connection.close()
 

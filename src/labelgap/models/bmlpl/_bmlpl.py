@@ -234,7 +234,8 @@ class BMLPL(ClassNamePrefixFeaturesOutMixin, TransformerMixin, LabelGapClassifie
             return super().fit(X, y)
         source = row_source(X, y)
         self.n_features_in_ = source.n_features
-        self.__dict__.pop("feature_names_in_", None)
+        for stale in ("feature_names_in_", "frame_reader_", "item_"):
+            self.__dict__.pop(stale, None)
         names = np.arange(source.n_labels) if source.names is None else source.names
         self.target_ = Target("multilabel", names)
         self.classes_ = names
@@ -257,7 +258,6 @@ class BMLPL(ClassNamePrefixFeaturesOutMixin, TransformerMixin, LabelGapClassifie
         if isinstance(settings, EM) and isinstance(self.init, str) and not is_carried.all():
             active = np.flatnonzero(is_carried)
             n_empty = 0 if use_mask else n_labels - active.size
-        # single precision stays; everything else is computed in double precision
         dtype = np.dtype(np.float32 if source[0][0].dtype == np.float32 else np.float64)
 
         def opener(part: _bmlpl_data.Part) -> Callable[[], Rows]:
