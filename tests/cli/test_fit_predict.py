@@ -98,6 +98,7 @@ def test_several_kinds_of_models_are_saved_and_listed(run, monkeypatch):
     assert {row["name"] for row in as_json} == {
         "linear",
         "network",
+        "network on imputed labels",
         "trees",
         "neighbors",
         "kernel",

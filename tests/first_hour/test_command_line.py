@@ -93,3 +93,27 @@ def test_what_hide_recommends_can_be_run(run, table, protocol):
     else:
         expected_zeros = "unlabeled" if protocol == "positives" else "negative"
         assert ran.json["zeros"] == expected_zeros
+
+
+def test_a_report_shows_what_the_item_says(run, table, songs):
+    left = songs.copy()
+    left["note"] = [
+        f"a song that is {' and '.join(t for t in TAGS if row[t])}" for _, row in songs.iterrows()
+    ]
+    gone = np.random.default_rng(0).random(left[TAGS].shape) < 0.4
+    left[TAGS] = left[TAGS].where(~(gone & (left[TAGS] == 1)), 0)
+    left.to_csv("noted.csv", index=False)
+    ran = run(
+        "audit", "noted.csv", *LABELS, "--text", "note", "-o", "report", "--suggestions", "20"
+    )
+    assert ran.code == 0, ran
+    found = json.loads(Path("report/audit.json").read_text())
+    by_song = left.set_index("song")
+    for one in found["suggestions"]:
+        cells = dict(one["cells"])
+        assert cells["note"] == by_song.loc[one["item"], "note"]
+        recorded = [tag for tag in TAGS if by_song.loc[one["item"], tag]]
+        assert cells["recorded"] == (", ".join(recorded) or "no label")
+    run("audit", table, *LABELS, "--zeros", "unlabeled", "-o", "plain")
+    plain = json.loads(Path("plain/audit.json").read_text())["suggestions"]
+    assert all(len(one["cells"]) == 6 for one in plain)

@@ -13,6 +13,7 @@ import pytest
 from auditing.sample_audits import bare_audit, sample_audit
 from labelgap.auditing import Audit, read_decisions
 from labelgap.report import write_audit_page
+from report.axe import violations
 from report.browsing import Browser
 
 pytestmark = pytest.mark.browser
@@ -268,3 +269,38 @@ def test_a_browser_that_keeps_nothing_says_so(browser, page: str, tmp_path: Path
     assert browser.run("document.getElementById('fleeting').hidden") is False
     browser.click(".suggestion button.accept")
     browser.wait("document.getElementById('count').textContent.startsWith('1 accepted')")
+
+
+@pytest.mark.parametrize("width", [390, 1280])
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_no_serious_finding_of_axe(browser, page, width, scheme):
+    browser.look(width, scheme=scheme)
+    browser.open(page, until=READY)
+    assert violations(browser) == []
+    browser.run("document.querySelectorAll('details').forEach(one => { one.open = true; })")
+    assert violations(browser) == []
+
+
+def test_an_item_shows_its_cells(browser, tmp_path):
+    audit = sample_audit(8)
+    cells = (("note", "the invoice is wrong <b>twice</b>"), ("recorded", "billing"))
+    suggestions = tuple(replace(one, cells=cells) for one in audit.suggestions)
+    target = tmp_path / "audit.html"
+    write_audit_page(replace(audit, suggestions=suggestions), target)
+    browser.look(390)
+    browser.open(target.as_uri(), until=READY)
+    assert browser.text(".suggestion .cells dd") == "the invoice is wrong <b>twice</b>"
+    box = "document.querySelector('.suggestion .cells').getBoundingClientRect()"
+    assert browser.run(f"{box}.right") <= 390
+
+
+def test_a_table_that_goes_on_to_the_right_says_so(browser, page):
+    browser.look(390)
+    browser.open(page, until=READY)
+    wide = (
+        """[...document.querySelectorAll(".scroll")].filter(e => e.scrollWidth > e.clientWidth)"""
+    )
+    assert browser.run(f"{wide}.length") > 0
+    assert browser.run(
+        f"{wide}.every(e => getComputedStyle(e).backgroundImage.includes('gradient'))"
+    )

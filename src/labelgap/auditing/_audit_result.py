@@ -211,7 +211,8 @@ class Evidence:
 class Suggestion:
     """A label that is probably missing on an item; ``rank`` 1 is the most probable.
 
-    ``state`` is what the table says now: "unknown", or "zero" (unlabeled).
+    ``state`` is what the table says now: "unknown", or "zero" (unlabeled). ``cells`` are names and
+    contents of what a person should see of the item: its text, or some of its features.
     """
 
     rank: int
@@ -220,6 +221,7 @@ class Suggestion:
     probability: float
     state: Literal["unknown", "zero"]
     evidence: Evidence = field(default_factory=Evidence)
+    cells: tuple[tuple[str, str], ...] = ()
 
 
 @dataclass(frozen=True)

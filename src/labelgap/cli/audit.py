@@ -18,6 +18,7 @@ from labelgap.auditing import (
 )
 from labelgap.auditing import audit as run_audit
 from labelgap.cli._design_matrix import named_design
+from labelgap.cli._item_cells import with_item_cells
 from labelgap.cli._options import DecisionsFile, Folder, LearningOptions, RandomState, Suggestions
 from labelgap.cli._read_data import data_sources, read_labelled, zeros_of_audit
 from labelgap.cli._table_files import RawCsv, check_folder, write_table
@@ -82,6 +83,7 @@ def audit(
             sources=data_sources(rows, source),
         )
         advance("writing the report", 0, None)
+        found = with_item_cells(found, rows)
         files = write_audit(found, out, rows.item, raw_csv=raw_csv)
     terminal.result(
         {**_payload(found), "files": [str(path) for path in files]}, *_shown(found, files)

@@ -72,6 +72,7 @@ class SuggestionList {
       element("div", { class: "actions" },
         this.button(one, "accept", "Accept", "a"), this.button(one, "reject", "Reject", "r")),
       element("span", { class: "decision-word" }),
+      cellList(one),
       evidence && element("div", { class: "evidence" },
         element("details", {}, element("summary", {}, "Why: " + evidenceInShort(one)), evidence)));
     row.suggestion = one;
@@ -171,6 +172,13 @@ class SuggestionList {
   say(text) {
     document.getElementById("said").textContent = text;
   }
+}
+
+// what the item says of itself
+function cellList(one) {
+  if (!one.cells || !one.cells.length) return null;
+  const parts = one.cells.flatMap(([name, content]) => [element("dt", {}, name), element("dd", {}, content)]);
+  return element("dl", { class: "cells" }, ...parts);
 }
 
 async function startReport() {
