@@ -32,12 +32,14 @@ class NetworkMember(Member):
             return seconds is not None and time.perf_counter() - begin > seconds / 2
 
         self.model = LabelNet(
+            teaching.found.get("hidden_layer_sizes", "auto"),
             n_networks=teaching.n_folds,
             device=self.limits.device,
             callback=over_time,
             random_state=self.seed,
         )
         self._learn(teaching)
+        teaching.found["hidden_layer_sizes"] = self.model.hidden_layer_sizes_
         self.model.set_params(callback=None)
         out_of_fold = self.model.oof_proba_
         if np.isnan(out_of_fold).any():

@@ -201,7 +201,7 @@ class LabelNet(LabelGapClassifier):
         """
         self._validate_params()
         X, labels = self._validate_fit(X, y)
-        learned = _targets_of(labels)
+        learned = None
         if pseudo_labels is not None:
             learned = self._pseudo_targets(pseudo_labels, labels)
         self._fit_targets(X, learned, labels, folds, label_frequency)
@@ -221,7 +221,7 @@ class LabelNet(LabelGapClassifier):
     def _fit_targets(
         self,
         X: Any,
-        learned: Callable[[np.ndarray], np.ndarray],
+        learned: Callable[[np.ndarray], np.ndarray] | None,
         labels: Labels,
         folds: Any,
         label_frequency: Any,
@@ -237,10 +237,11 @@ class LabelNet(LabelGapClassifier):
         if folds is None:
             folds = rng.permutation(X.shape[0]) % max(n_networks, min(_FEWEST_FOLDS, X.shape[0]))
         seed = int(rng.integers(2**31 - 1))
+        observed = _targets_of(labels)
         run = partial(
             train,
             X=X,
-            targets=TrainingTargets(learned, _targets_of(labels), label_frequency),
+            targets=TrainingTargets(learned or observed, observed, label_frequency),
             prevalence=self._prevalence,
             settings=self._settings(X),
             seed=seed,

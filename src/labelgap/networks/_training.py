@@ -29,6 +29,8 @@ __all__ = [
 Targets = Callable[[np.ndarray], np.ndarray]
 
 _LEAST_GAIN = 1e-5
+# numbers that may lie on the device, of each network
+_MOST_TARGETS = 100_000_000
 # linear weights between labels: few, and sure where they are large
 _LABEL_RATE, _LABEL_DECAY = 3.0, 0.1
 
@@ -89,7 +91,7 @@ def train(
     trained on all rows for ``max_iter`` epochs.
     """
     networks = BatchedNetworks(state, device)
-    run = _TrainingRun(networks, targets, prevalence, settings, seed)
+    run = _TrainingRun(networks, targets, X.shape[0], prevalence, settings, seed)
     n_networks = state["V"].shape[0]
     best = np.full(n_networks, np.inf)
     best_epochs = np.zeros(n_networks, dtype=int)
@@ -102,11 +104,11 @@ def train(
         objective = run.epoch(X, folds)
         if stops:
             for k, rows in enumerate(held_out):
-                loss, probabilities = run.validation(k, X, rows)
+                loss, z = run.validation(k, X, rows)
                 if loss < best[k] - _LEAST_GAIN:
                     best[k], best_epochs[k] = loss, epoch
                     states[k] = networks.network_state(k)
-                    out_of_fold[rows] = probabilities
+                    out_of_fold[rows] = expit(z.cpu().numpy())
             objective = -float(best.mean())
         progress = Progress(epoch, settings.max_iter, objective, time.perf_counter() - begin)
         if callback is not None and callback(progress):
@@ -132,7 +134,8 @@ def continue_training(
 ) -> dict[str, np.ndarray]:
     """Train all networks for one epoch on further rows."""
     networks = BatchedNetworks(state, device)
-    run = _TrainingRun(networks, TrainingTargets(targets, targets), prevalence, settings, seed)
+    taught = TrainingTargets(targets, targets)
+    run = _TrainingRun(networks, taught, X.shape[0], prevalence, settings, seed)
     run.epoch(X, np.full(X.shape[0], -1))
     return networks.to_numpy()
 
@@ -144,12 +147,18 @@ class _TrainingRun:
         self,
         networks: BatchedNetworks,
         targets: TrainingTargets,
+        n_samples: int,
         prevalence: np.ndarray,
         settings: TrainingSettings,
         seed: int,
     ) -> None:
-        self.networks, self.settings, self.targets = networks, settings, targets
-        self.device = networks.device
+        self.networks, self.settings, self.device = networks, settings, networks.device
+        place = (n_samples, prevalence.size, self.device)
+        self.observed = _on_device(targets.observed, *place)
+        self.learned = self.observed
+        if targets.learned is not targets.observed:
+            self.learned = _on_device(targets.learned, *place)
+        self.held_out: dict[int, tuple] = {}
         self.frequency = torch.as_tensor(
             np.asarray(targets.label_frequency, dtype=np.float32), device=self.device
         )
@@ -170,15 +179,15 @@ class _TrainingRun:
         """One pass over all rows; returns minus the mean training loss."""
         order = self.rng.permutation(X.shape[0])
         n_batches = max(1, round(order.size / self.settings.batch_size))
-        total = 0.0
+        total: Any = 0.0
         for rows in np.array_split(order, n_batches):
-            total += self._step(X, np.sort(rows), folds)
-        return -total / n_batches
+            total = total + self._step(X, np.sort(rows), folds)
+        return -float(total) / n_batches
 
-    def _step(self, X: Any, rows: np.ndarray, folds: np.ndarray) -> float:
-        codes, hidden = None, self._targets(self.targets.learned, rows)
+    def _step(self, X: Any, rows: np.ndarray, folds: np.ndarray) -> Tensor:
+        codes, hidden = None, self.learned(rows)
         if "A" in self.networks.values:
-            y = self._targets(self.targets.observed, rows)
+            y = self.observed(rows)
             codes, given = self._random_codes(y)
             hidden = torch.where(given, torch.nan, hidden)  # what is given is not to be predicted
         z = self.networks.logits(
@@ -199,7 +208,7 @@ class _TrainingRun:
         self.optimiser.zero_grad()
         loss.backward()
         self.optimiser.step()
-        return float(loss.detach()) / n_networks
+        return loss.detach() / n_networks
 
     def _random_codes(self, y: Tensor) -> tuple[Tensor, Tensor]:
         """Codes of a random part of the observed labels in half of the rows, and which they are."""
@@ -208,14 +217,15 @@ class _TrainingRun:
         known = (torch.rand(y.shape, **where) < fraction) & ~y.isnan()
         return known_codes(y, known, self.prevalence), known
 
-    def validation(self, k: int, X: Any, rows: np.ndarray) -> tuple[float, np.ndarray]:
-        """Log-loss of one network at the observed entries of rows it has not seen.
+    def validation(self, k: int, X: Any, rows: np.ndarray) -> tuple[float, Tensor]:
+        """Log-loss of one network at the observed entries of rows it has not seen, and its logits.
 
         Where labels can be given, the mean of that with none given and that with half of them.
         """
         with torch.no_grad():
-            y = self._targets(self.targets.observed, rows)
-            x = as_input(X[rows], self.device)
+            if k not in self.held_out:
+                self.held_out[k] = as_input(X[rows], self.device), self.observed(rows)
+            x, y = self.held_out[k]
             z = self._logits_of(k, x, None)
             loss = self._mean_loss(z, y)
             if "A" in self.networks.values:
@@ -223,7 +233,7 @@ class _TrainingRun:
                 known = torch.as_tensor(half, device=y.device) & ~y.isnan()
                 z_known = self._logits_of(k, x, known_codes(y, known, self.prevalence))
                 loss = (loss + self._mean_loss(z_known, torch.where(known, torch.nan, y))) / 2
-        return loss, expit(z.cpu().numpy())
+        return loss, z
 
     def _logits_of(self, k: int, x: Tensor | SparseRows, codes: Tensor | None) -> Tensor:
         """Logits of one network alone."""
@@ -239,5 +249,14 @@ class _TrainingRun:
             z = torch.logit(recorded)
         return float(losses.bce(z, y).sum() / losses.n_observed(y))
 
-    def _targets(self, targets: Targets, rows: np.ndarray) -> Tensor:
-        return torch.as_tensor(targets(rows).astype(np.float32), device=self.device)
+
+def _on_device(targets: Targets, n_samples: int, n_labels: int, device: Any) -> Callable:
+    """Return a function of rows that gives their targets on the device, where they lie if they can."""
+
+    def moved(rows: np.ndarray) -> Tensor:
+        return torch.as_tensor(targets(rows).astype(np.float32), device=device)
+
+    if n_samples * n_labels > _MOST_TARGETS:
+        return moved
+    every = moved(np.arange(n_samples))
+    return lambda rows: every[..., torch.as_tensor(rows, device=device), :]
