@@ -229,8 +229,9 @@ def test_pseudo_labels_that_say_what_is_observed_change_nothing():
     plain = LabelNet(**settings).fit(X, Y, folds=folds)
     taught = LabelNet(**settings).fit(X, Y, folds=folds, pseudo_labels=[Y] * 3)
     np.testing.assert_allclose(taught.predict_proba(X), plain.predict_proba(X), atol=1e-6)
-    alone = [plain.predict_proba(X, network=k) for k in range(3)]
-    np.testing.assert_allclose(np.mean(alone, axis=0), plain.predict_proba(X), atol=1e-12)
+    alone = [plain.predict_proba(X, without=k) for k in range(3)]
+    as_it_is = LabelNet(**settings, refit=False).fit(X, Y, folds=folds)
+    np.testing.assert_allclose(np.mean(alone, axis=0), as_it_is.predict_proba(X), atol=1e-12)
     for k, said in enumerate(alone):
         np.testing.assert_allclose(plain.oof_proba_[folds == k], said[folds == k], atol=1e-4)
 
@@ -246,6 +247,21 @@ def test_each_network_learns_its_own_pseudo_labels():
         X, Y, folds=np.full(200, -1), pseudo_labels=values, label_frequency=0.5
     )
     for k in range(2):
-        assert ((model.predict_proba(X, network=k) > 0.5) == values[k]).mean() > 0.9
+        assert ((model.predict_proba(X, without=k) > 0.5) == values[k]).mean() > 0.9
     with pytest.raises(ValueError, match=r"pseudo_labels has 1 arrays .* give 2 of the shape"):
         model.fit(X, Y, pseudo_labels=values[:1])
+
+
+def test_networks_are_trained_anew_on_all_rows():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(60, 3))
+    Y = (rng.random((60, 2)) < 0.5).astype(float)
+    settings = {"hidden_layer_sizes": (64,), "n_networks": 3, "dropout": 0.0, "random_state": 0}
+    model = LabelNet(**settings).fit(X, Y)
+    # labels of chance: who has seen a row knows it better than who has not
+    left_out = np.mean([model.predict_proba(X, without=k) for k in range(3)], axis=0)
+    assert ((model.predict_proba(X) - 0.5) * (Y - 0.5)).mean() > 0
+    assert np.abs(model.predict_proba(X) - left_out).max() > 0.01
+    stopped = LabelNet(**settings, callback=lambda progress: True).fit(X, Y)
+    left_out = np.mean([stopped.predict_proba(X, without=k) for k in range(3)], axis=0)
+    np.testing.assert_allclose(stopped.predict_proba(X), left_out)

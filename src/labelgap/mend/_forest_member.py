@@ -34,7 +34,10 @@ _FEWEST_TREES = 4
 
 
 class ForestMember(Member):
-    """Extremely randomised trees for all labels, on imputed labels; a part of them without each fold."""
+    """Extremely randomised trees for all labels, on imputed labels.
+
+    Out-of-fold probabilities are those of smaller forests, each without a fold.
+    """
 
     name = "trees"
     learns_from_imputed = True
@@ -45,36 +48,36 @@ class ForestMember(Member):
         self.label_frequency = np.asarray(teaching.imputed.label_frequency, dtype=np.float32)
         limit = self.limits.tree_seconds
         limit = limit if seconds is None else min(limit, seconds / 2)
-        n_trees = self._affordable(teaching, limit) // teaching.n_folds
-        if n_trees < _FEWEST_TREES:
+        n_trees = self._affordable(teaching, limit)
+        n_each = n_trees // teaching.n_folds
+        if n_each < _FEWEST_TREES:
             self.gave_up = f"trees would take longer than {limit:.0f} s"
             return None
         found = np.empty(teaching.labels.shape, dtype=np.float32)
-        self.parts = []
         for fold in range(teaching.n_folds):
             held = np.flatnonzero(teaching.folds == fold)
-            self.parts.append(self._without(fold, teaching, n_trees))
-            mean = self.parts[fold].predict(teaching.X[held])
-            found[held] = self._smoothed(mean, n_trees)
+            mean = self._without(fold, teaching, n_each).predict(teaching.X[held])
+            found[held] = self._smoothed(mean, n_each)
+        self.forest = self._without(-1, teaching, n_trees)
         return found
 
     def _affordable(self, teaching: Teaching, limit: float) -> int:
         """Return how many trees fit the limit, from the seconds of a few."""
         begin = time.perf_counter()
-        self._without(0, teaching, _TREES_TO_MEASURE)
+        self._without(-1, teaching, _TREES_TO_MEASURE)
         seconds = (time.perf_counter() - begin) / _TREES_TO_MEASURE
-        return int(min(self.limits.n_trees, limit / max(seconds, 1e-9)))
+        # once for all rows, once for the folds
+        return int(min(self.limits.n_trees, limit / max(2 * seconds, 1e-9)))
 
     def _without(self, fold: int, teaching: Teaching, n_trees: int) -> _ForestWeights:
-        assert teaching.imputed is not None
         learned = np.flatnonzero(teaching.folds != fold)
-        X, targets = teaching.X[learned], teaching.imputed.of_fold[fold][learned]
+        X, targets = teaching.X[learned], teaching.imputed_without(fold)
         forest = ExtraTreesRegressor(
             n_trees,
             min_samples_leaf=2,
             max_features="sqrt" if sparse.issparse(X) else 1 / 3,
             n_jobs=self.limits.n_jobs,
-            random_state=self.seed + fold,
+            random_state=self.seed + 1 + fold,
         )
         forest.fit(X, _combinations(targets, self.seed))
         return _ForestWeights.of(forest, X, targets)
@@ -84,8 +87,7 @@ class ForestMember(Member):
         return self.label_frequency * (n_trees * mean + self.prevalence) / (n_trees + 1)
 
     def predict(self, X: Any) -> np.ndarray:
-        mean = sum(part.predict(X) for part in self.parts) / len(self.parts)
-        return self._smoothed(np.asarray(mean), self.parts[0].n_trees)
+        return self._smoothed(self.forest.predict(X), self.forest.n_trees)
 
 
 class _ForestWeights(NamedTuple):

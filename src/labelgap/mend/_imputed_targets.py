@@ -54,7 +54,7 @@ def impute_targets(
     if labels.unlabeled and (frequency < 1).any():
         unlabeled = np.isnan(labels.to_dense(unknown=0.0, unlabeled=np.nan))
     if not (unknown.any() or unlabeled.any()):
-        return ImputedTargets([values] * teaching.n_folds, 1.0, False)
+        return ImputedTargets([values] * teaching.n_folds, values, 1.0, False)
     said = _said_by_other_labels(labels, out_of_fold, values, left_out=bool(unlabeled.any()))
     found = []
     for fold in range(teaching.n_folds):
@@ -66,7 +66,8 @@ def impute_targets(
         if unlabeled.any():
             imputed = np.where(unlabeled, unlabeled_posterior(relevant, frequency), imputed)
         found.append(imputed.astype(np.float32))
-    return ImputedTargets(found, label_frequency, True)
+    mean = np.asarray(sum(found) / len(found), dtype=np.float32)
+    return ImputedTargets(found, mean, label_frequency, True)
 
 
 def _said_by_other_labels(

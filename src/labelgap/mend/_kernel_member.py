@@ -28,7 +28,7 @@ _JITTER = 1e-8
 
 
 class KernelMember(Member):
-    """Kernel ridge regression with a Gaussian kernel on imputed labels, the mean over the folds.
+    """Kernel ridge regression with a Gaussian kernel on imputed labels.
 
     Width and penalty are chosen by the log-loss of the first fold. With more rows than the preset
     allows, some of them are the landmarks of the others (Nystroem).
@@ -51,11 +51,10 @@ class KernelMember(Member):
         self.prevalence = observed_prevalence(labels)
         solver, alpha = self._choose(X, chosen, teaching)
         self.gamma = solver.gamma
-        self.coef = np.zeros((chosen.size, labels.n_labels))
         scores = np.empty(labels.shape, dtype=np.float32)
         for fold in range(teaching.n_folds):
-            coef, scores[teaching.folds == fold] = solver.without(fold, alpha)
-            self.coef += coef / teaching.n_folds
+            _, scores[teaching.folds == fold] = solver.without(fold, alpha)
+        self.coef, _ = solver.without(-1, alpha)
         values = labels.to_dense(unknown=np.nan, unlabeled=0.0)
         known = ~np.isnan(values)
         self.slope, self.offset = fit_sigmoid(scores[known], values[known])
@@ -93,7 +92,7 @@ class KernelMember(Member):
 
 
 class _Exact:
-    """Kernel ridge regressions without one fold of the rows."""
+    """Kernel ridge regressions without one fold of the rows, or with all where it is -1."""
 
     def __init__(
         self, X: Any, chosen: np.ndarray, gamma: float, teaching: Teaching, prevalence: np.ndarray
@@ -114,9 +113,7 @@ class _Exact:
         return coef
 
     def _targets(self, fold: int) -> np.ndarray:
-        assert self.teaching.imputed is not None
-        values = self.teaching.imputed.of_fold[fold]
-        return values[self.teaching.folds != fold] - self.prevalence
+        return self.teaching.imputed_without(fold) - self.prevalence
 
 
 class _Landmarks(_Exact):

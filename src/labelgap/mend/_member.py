@@ -37,6 +37,8 @@ class ImputedTargets(NamedTuple):
     ----------
     of_fold : sequence of float32 arrays of shape (n_samples, n_labels)
         What may be learned without a fold: no label of its rows has a part in it.
+    of_all : float32 array of shape (n_samples, n_labels)
+        What is learned from all rows: the mean over the folds.
     label_frequency : float or array of shape (n_labels,)
         A model that learns from the values predicts relevance; of being recorded it predicts this
         part.
@@ -45,6 +47,7 @@ class ImputedTargets(NamedTuple):
     """
 
     of_fold: Sequence[np.ndarray]
+    of_all: np.ndarray
     label_frequency: Any
     has_gaps: bool
 
@@ -65,11 +68,18 @@ class Teaching(NamedTuple):
     def n_folds(self) -> int:
         return int(self.folds.max()) + 1
 
+    def imputed_without(self, fold: int) -> np.ndarray:
+        """Return imputed labels of the rows outside of a fold; of all rows where it is -1."""
+        assert self.imputed is not None
+        values = self.imputed.of_all if fold < 0 else self.imputed.of_fold[fold]
+        return values[self.folds != fold]
+
 
 class Member:
     """A kind of model. ``fit`` returns out-of-fold probabilities, or None where it gave up.
 
-    Probabilities are those of being recorded. Members that learn from the observed entries alone
+    What predicts in the end has learned from all rows. Probabilities are those of being recorded.
+    Members that learn from the observed entries alone
     are fitted first and impute the labels for the others.
     """
 

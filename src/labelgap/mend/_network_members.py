@@ -7,10 +7,15 @@ from importlib.util import find_spec
 from typing import Any
 
 import numpy as np
+from scipy import sparse
+from sklearn.preprocessing import Normalizer
 
 from labelgap.mend._member import Member, Teaching
 
 __all__ = ["ImputedNetworkMember", "NetworkMember"]
+
+# chosen on bibtex and on the dense sets
+_SIZES_OF_SPARSE, _SIZES_OF_DENSE = (1024,), (512, 512)
 
 
 class NetworkMember(Member):
@@ -31,15 +36,16 @@ class NetworkMember(Member):
         def over_time(progress: Any) -> bool:
             return seconds is not None and time.perf_counter() - begin > seconds / 2
 
+        self.scaler = Normalizer() if sparse.issparse(teaching.X) else None
         self.model = LabelNet(
-            teaching.found.get("hidden_layer_sizes", "auto"),
+            _SIZES_OF_SPARSE if self.scaler else _SIZES_OF_DENSE,
             n_networks=teaching.n_folds,
             device=self.limits.device,
+            known_labels=False,
             callback=over_time,
             random_state=self.seed,
         )
-        self._learn(teaching)
-        teaching.found["hidden_layer_sizes"] = self.model.hidden_layer_sizes_
+        self._learn(self._scaled(teaching.X), teaching)
         self.model.set_params(callback=None)
         out_of_fold = self.model.oof_proba_
         if np.isnan(out_of_fold).any():
@@ -47,11 +53,18 @@ class NetworkMember(Member):
             return None
         return out_of_fold
 
-    def _learn(self, teaching: Teaching) -> None:
-        self.model.fit(teaching.X, teaching.labels, folds=teaching.folds)
+    def _learn(self, X: Any, teaching: Teaching) -> None:
+        self.model.fit(X, teaching.labels, folds=teaching.folds)
+
+    def _scaled(self, X: Any) -> Any:
+        """Give sparse rows unit length; the network standardises dense features itself."""
+        return X if self.scaler is None else self.scaler.transform(X)
+
+    def predict(self, X: Any) -> np.ndarray:
+        return self.model.predict_proba(self._scaled(X))
 
     def predict_without(self, fold: int, X: Any) -> np.ndarray:
-        return self.model.predict_proba(X, network=fold)
+        return self.model.predict_proba(self._scaled(X), without=fold)
 
     def forget_training_rows(self) -> None:
         self.model._forget_training_rows()
@@ -69,12 +82,12 @@ class ImputedNetworkMember(NetworkMember):
             return "no label is missing"
         return reason
 
-    def _learn(self, teaching: Teaching) -> None:
+    def _learn(self, X: Any, teaching: Teaching) -> None:
         imputed = teaching.imputed
         assert imputed is not None
         self.label_frequency = imputed.label_frequency
         self.model.fit(
-            teaching.X,
+            X,
             teaching.labels,
             folds=teaching.folds,
             pseudo_labels=imputed.of_fold,
@@ -83,4 +96,4 @@ class ImputedNetworkMember(NetworkMember):
         self.model.oof_proba_ *= self.label_frequency
 
     def predict(self, X: Any) -> np.ndarray:
-        return self.model.predict_proba(X) * self.label_frequency
+        return super().predict(X) * self.label_frequency

@@ -60,12 +60,13 @@ class TrainingSettings:
 
 
 class TrainedNetworks(NamedTuple):
-    """Networks at their best epochs, and what they say of the rows they left out."""
+    """Networks at their best epochs, what they say of rows they left out, whether they were stopped."""
 
     state: dict[str, np.ndarray]
     best_epochs: np.ndarray
     validation_losses: np.ndarray
     out_of_fold: np.ndarray
+    stopped: bool
 
 
 def known_codes(targets: Tensor, known: Tensor, prevalence: Tensor) -> Tensor:
@@ -111,7 +112,8 @@ def train(
                     out_of_fold[rows] = expit(z.cpu().numpy())
             objective = -float(best.mean())
         progress = Progress(epoch, settings.max_iter, objective, time.perf_counter() - begin)
-        if callback is not None and callback(progress):
+        stopped = callback is not None and bool(callback(progress))
+        if stopped:
             break
         if stops and (epoch - best_epochs > settings.n_iter_no_change).all():
             break
@@ -120,7 +122,7 @@ def train(
             networks.restore(k, kept)
     if not stops:
         best_epochs[:] = epoch
-    return TrainedNetworks(networks.to_numpy(), best_epochs, best, out_of_fold)
+    return TrainedNetworks(networks.to_numpy(), best_epochs, best, out_of_fold, stopped)
 
 
 def continue_training(
