@@ -8,11 +8,14 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from sklearn.metrics import roc_auc_score
 
 from auditing.sample_audits import sample_audit
 from cli.sample_tables import write_rows
 from cli.test_audit import WIDE, item_rows
 from labelgap.auditing import Decision, ReviewDecisions, impute, write_decisions
+from labelgap.cli.compare import auc_of_recorded
+from labelgap.labels import Labels
 
 pytest.importorskip("jinja2")
 pandas = pytest.importorskip("pandas")
@@ -55,11 +58,47 @@ def test_compare_ranks_models(run, table):
     assert ran.code == 0, ran
     first, last = ran.json["models"]
     assert first["model"] == "binary-relevance"
-    assert first["low"] <= first["label_ranking_average_precision"] <= first["high"]
+    assert first["low"] <= first[ran.json["criterion"]] <= first["high"]
     assert last["behind_low"] > 0
     shown = run("compare", table, *WIDE, "-m", "binary-relevance", "-m", "neighbors", "-o", "c.csv")
     assert "Models for items.csv" in shown.out
     assert len(pandas.read_csv("c.csv")) == 2
+
+
+def test_compare_says_by_what_it_ranks_where_zeros_may_be_missing(run, table):
+    models = ("-m", "binary-relevance", "-m", "prior")
+    complete = run("compare", table, *WIDE, *models, "--zeros", "negative", "--json").json
+    assert complete["criterion"] == "label_ranking_average_precision"
+    ran = run("compare", table, *WIDE, *models, "--zeros", "unlabeled", "--json").json
+    assert ran["criterion"] == "auc_of_recorded"
+    first, last = ran["models"]
+    assert first["model"] == "binary-relevance"
+    assert first["auc_of_recorded"] > 0.6
+    # the same for all rows of a label
+    assert last["auc_of_recorded"] == pytest.approx(0.5, abs=0.1)
+    assert "log_loss" not in first
+    shown = run("compare", table, *WIDE, *models, "--zeros", "unlabeled").out
+    assert "recorded against unrecorded" in " ".join(shown.split())
+
+
+def test_auc_of_recorded_is_linear_in_the_true_auc():
+    rng = np.random.default_rng(0)
+    truth = (rng.random((4000, 2)) < 0.3).astype(int)
+    recorded = truth * (rng.random(truth.shape) < [0.8, 0.4])
+    labels = Labels.from_dense(recorded).with_zeros("unlabeled")
+    for signal in (0.5, 2.0):
+        scores = np.round(signal * truth + rng.normal(size=truth.shape), 1)
+        found = auc_of_recorded(labels, scores)
+        alike = [roc_auc_score(*pair) for pair in zip(recorded.T, scores.T, strict=True)]
+        counts = recorded.sum(axis=0)
+        rows = recorded.sum(axis=1)
+        some = rows > 0
+        assert np.isnan(found[~some]).all()
+        # each row counts as often as it has recorded labels: the mean over them by label
+        assert (found[some] * rows[some]).sum() == pytest.approx(counts @ alike)
+        missing = (truth & (recorded == 0)).sum(axis=0) / (recorded == 0).sum(axis=0)
+        true = np.array([roc_auc_score(*pair) for pair in zip(truth.T, scores.T, strict=True)])
+        np.testing.assert_allclose(alike, (1 - missing) * true + missing / 2, atol=0.02)
 
 
 def test_compare_refuses_unknown_models(fails, table):

@@ -23,6 +23,10 @@ from labelgap.metrics import label_ranking_average_precision, log_loss
 _USUAL = ("mend", "binary-relevance", "neighbors", "bmlpl", "prior")
 _N_RESAMPLES = 500
 
+AVERAGE_PRECISION = "label_ranking_average_precision"
+AUC_OF_RECORDED = "auc_of_recorded"
+_HEADINGS = {AVERAGE_PRECISION: "average precision", AUC_OF_RECORDED: "AUC of recorded"}
+
 
 def compare(
     terminal: Terminal,
@@ -50,6 +54,11 @@ def compare(
     rows with a relevant label; its interval, and that of the distance to the best, is over resampled
     rows.
 
+    With zeros that may be missing labels (--zeros unlabeled) the best predictor of recorded zeros is
+    not the best model. Models are then ranked by the AUC of recorded against unrecorded items of
+    each label: it grows with the true AUC as long as how often a label is recorded depends on the
+    label alone.
+
     [bold]Examples[/bold]
 
     \b  labelgap compare items.csv --labels 'tag_*' --item id --drop note
@@ -74,18 +83,20 @@ def compare(
                 advance(f"comparing: {name}", k * folds + fold, len(names) * folds)
 
             measured[name] = _measure(name, X, labels, folds, scale, random_state, told)
-    lines = _summarise(measured, random_state)
+    criterion = AUC_OF_RECORDED if labels.unlabeled else AVERAGE_PRECISION
+    lines = _summarise(measured, criterion, random_state)
     if out is not None:
         keys = list(lines[0])
         save_table({key: np.array([line[key] for line in lines]) for key in keys}, out, raw=raw_csv)
     payload = {
         "source": rows.place,
+        "criterion": criterion,
         "n_samples": rows.n_samples,
         "folds": folds,
         "models": lines,
         "best": lines[0]["model"],
     }
-    terminal.result(payload, _table(rows.place, lines))
+    terminal.result(payload, _table(rows.place, lines, criterion))
 
 
 def _measure(
@@ -103,15 +114,39 @@ def _measure(
             warnings.simplefilter("ignore", LabelWarning)
             fitted = make_model(name, [], scale, X, random_state).fit(X[learn], labels[learn])
         probabilities[held] = fitted.predict_proba(X[held])
-    recorded = labels.with_zeros("negative")
-    return {
-        "rows": label_ranking_average_precision(recorded, probabilities, reduce=False),
-        "log_loss": float(log_loss(recorded, probabilities)),
-        "seconds": time.perf_counter() - start,
+    measured: dict[str, Any] = {"seconds": time.perf_counter() - start}
+    if labels.unlabeled:
+        return measured | {"rows": auc_of_recorded(labels, probabilities)}
+    return measured | {
+        "rows": label_ranking_average_precision(labels, probabilities, reduce=False),
+        "log_loss": float(log_loss(labels, probabilities)),
     }
 
 
-def _summarise(measured: dict[str, dict[str, Any]], random_state: int) -> list[dict[str, Any]]:
+def auc_of_recorded(labels: Labels, scores: np.ndarray) -> np.ndarray:
+    """Return how many unrecorded items of the same label are below the recorded ones of each row.
+
+    A mean over the recorded labels of the row, NaN without any; half of the ties are below. With c the
+    part of relevant items that is recorded whatever their features, the unrecorded ones of a label are
+    relevant with a probability a, and the mean over its recorded items is (1 - a) AUC + a / 2.
+    """
+    total, count = np.zeros(labels.n_samples), np.zeros(labels.n_samples)
+    for label in range(labels.n_labels):
+        rows, values = labels.column(label)
+        recorded, others = rows[values == 1], rows[values == 0]
+        if not others.size:
+            continue
+        below = np.sort(scores[others, label])
+        mine = scores[recorded, label]
+        places = np.searchsorted(below, mine, "left") + np.searchsorted(below, mine, "right")
+        total[recorded] += places / (2 * others.size)
+        count[recorded] += 1
+    return np.divide(total, count, out=np.full(count.size, np.nan), where=count > 0)
+
+
+def _summarise(
+    measured: dict[str, dict[str, Any]], criterion: str, random_state: int
+) -> list[dict[str, Any]]:
     """One line per model, the best first, with intervals over the same resampled rows."""
     rng = np.random.default_rng(random_state)
     names = sorted(measured, key=lambda name: -np.nanmean(measured[name]["rows"]))
@@ -125,28 +160,36 @@ def _summarise(measured: dict[str, dict[str, Any]], random_state: int) -> list[d
         behind_low, behind_high = np.quantile(means[:, 0] - mean, [0.025, 0.975]).tolist()
         line = {
             "model": name,
-            "label_ranking_average_precision": float(value.mean()),
+            criterion: float(value.mean()),
             "low": low,
             "high": high,
         }
         line |= {"behind_low": behind_low, "behind_high": behind_high}
-        lines.append({**line, **{key: measured[name][key] for key in ("log_loss", "seconds")}})
+        rest = {key: value for key, value in measured[name].items() if key != "rows"}
+        lines.append({**line, **rest})
     return lines
 
 
-def _table(place: str, lines: list[dict[str, Any]]) -> Any:
+def _table(place: str, lines: list[dict[str, Any]], criterion: str) -> Any:
+    with_loss = "log_loss" in lines[0]
     shown = [
         (
             one["model"],
-            f"{one['label_ranking_average_precision']:.3f} ({one['low']:.3f} to {one['high']:.3f})",
+            f"{one[criterion]:.3f} ({one['low']:.3f} to {one['high']:.3f})",
             "" if k == 0 else f"{one['behind_low']:.3f} to {one['behind_high']:.3f}",
-            f"{one['log_loss']:.4f}",
+            *([f"{one['log_loss']:.4f}"] if with_loss else []),
             f"{one['seconds']:.1f}",
         )
         for k, one in enumerate(lines)
     ]
-    headings = ("average precision", "behind the best", "log-loss", "seconds")
-    columns = {"model": "left", **dict.fromkeys(headings, "right")}
+    headings = (_HEADINGS[criterion], "behind the best", *(["log-loss"] if with_loss else []))
+    columns = {"model": "left", **dict.fromkeys((*headings, "seconds"), "right")}
     close = [one["model"] for one in lines[1:] if one["behind_low"] <= 0]
-    caption = f"not told apart from the best: {', '.join(close)}" if close else None
+    captions = [f"not told apart from the best: {', '.join(close)}"] if close else []
+    if not with_loss:
+        captions.append(
+            "zeros may be missing labels: ranked by the AUC of recorded against unrecorded items of "
+            "each label, not by how well zeros are predicted"
+        )
+    caption = "; ".join(captions) or None
     return table(f"Models for {escape(place)}", columns, shown, caption)
