@@ -230,7 +230,17 @@ def test_a_model_is_handed_seen_labels_and_counts_only(made):
     assert labels.equals(made.full[:, hidden.seen])
     np.testing.assert_array_equal(counts.dense(), made.cooccurrence.toarray())
     np.testing.assert_array_equal(counts.seen, hidden.seen)
-    known = {"handed_", "target_", "item_", "frame_reader_", "classes_", "seen_", "n_features_in_"}
+    known = {
+        "handed_",
+        "text_",
+        "text_features_",
+        "target_",
+        "item_",
+        "frame_reader_",
+        "classes_",
+        "seen_",
+        "n_features_in_",
+    }
     assert not set(vars(model)) - known
 
 

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import warnings
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, Literal, Self
 
 import numpy as np
+from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
 
 from labelgap import metrics
@@ -17,7 +20,9 @@ from labelgap.cooccurrence import (
     occurrences,
 )
 from labelgap.estimator import LabelGapClassifier, explained
-from labelgap.labels import Labels
+from labelgap.labels import Labels, LabelWarning
+from labelgap.labels.states import object_array
+from labelgap.text import LabelVectors, TextFeatures, is_texts, label_texts
 
 __all__ = ["ZeroShotClassifier", "prior_of_unconnected"]
 
@@ -25,7 +30,7 @@ LabelsName = Literal["all", "seen", "unseen"]
 
 
 class ZeroShotClassifier(LabelGapClassifier):
-    """Predict unseen labels from their co-occurrence with seen ones: base of such classifiers.
+    """Predict unseen labels from counts with seen ones, or from texts: base of such classifiers.
 
     A subclass writes, on validated input,
 
@@ -35,7 +40,8 @@ class ZeroShotClassifier(LabelGapClassifier):
     - ``_decision_function(X)`` and ``_predict_proba(X)``: of shape (n_samples, n_labels), over all
       labels in the order of ``classes_``.
 
-    Of an unseen label nothing but its column of counts is handed on.
+    Of an unseen label nothing but its column of counts and its text is handed on: ``text_`` has
+    the texts as numbers, in the order of ``classes_``.
 
     Attributes
     ----------
@@ -45,6 +51,8 @@ class ZeroShotClassifier(LabelGapClassifier):
         the counts when there are none.
     seen_ : bool ndarray of shape (n_labels,)
         Which of them are seen.
+    text_ : LabelVectors or None
+        Texts of labels as vectors, where there are texts.
 
     See Also
     --------
@@ -60,12 +68,14 @@ class ZeroShotClassifier(LabelGapClassifier):
     array([1, 0, 0, 0])
     """
 
-    def fit(self, X: Any, y: Any = None, cooccurrence: Any = None) -> Self:
-        """Learn from rows of features, their labels, and counts for the labels they lack.
+    def fit(self, X: Any, y: Any = None, cooccurrence: Any = None, label_text: Any = None) -> Self:
+        """Learn from rows of features, their labels, and counts or texts of the labels they lack.
 
         Parameters
         ----------
-        X : array, frame or sparse matrix of shape (n_samples, n_features)
+        X : array, frame or sparse matrix of shape (n_samples, n_features), or texts
+            A sequence of texts becomes features by :class:`labelgap.text.TextFeatures`; texts of
+            labels are then read as those of items are.
         y : anything :func:`labelgap.as_labels` accepts, or a vector of classes
             Either the seen labels only, or :class:`labelgap.Labels` of all labels with the
             unseen ones marked (:meth:`labelgap.Labels.with_unseen`). Unknown entries are never
@@ -74,8 +84,12 @@ class ZeroShotClassifier(LabelGapClassifier):
             Counts of seen with all labels. They are matched with the labels of ``y`` by name
             where both have names. Otherwise by position: the rows are the seen labels of ``y``
             in their order; the columns are the labels of ``y`` when it has all of them, and else
-            first the seen labels and then the unseen ones. By default all labels are seen and
-            the counts are those of ``y``.
+            first the seen labels and then the unseen ones. By default the counts are those of
+            ``y``, and labels without rows have none.
+        label_text : sequence of n_labels texts, mapping from names to texts, or "names", default=None
+            Names or definitions of all labels, in the order of ``classes_``, seen and unseen. Names
+            in a mapping that neither ``y`` nor the counts have are new labels. None takes the
+            texts of ``y`` (:meth:`labelgap.Labels.with_text`).
 
         Notes
         -----
@@ -86,11 +100,26 @@ class ZeroShotClassifier(LabelGapClassifier):
         the unseen ones.
         """
         self._validate_params()
+        X = self._read_texts(X, reset=True)
         X, labels = self._validate_fit(X, y)
-        labels, counts = self._match(labels, cooccurrence)
+        self.text_: LabelVectors | None = None
+        labels, counts = self._match(labels, cooccurrence, label_text)
         with explained(self):
             self._fit(X, labels, counts)
         return self
+
+    def _validate_predict(self, X: Any) -> Any:
+        check_is_fitted(self)
+        return super()._validate_predict(self._read_texts(X, reset=False))
+
+    def _read_texts(self, X: Any, *, reset: bool) -> Any:
+        """Features of a sequence of texts; anything else as it is."""
+        if reset:
+            encoder = getattr(self, "text_encoder", None)
+            self.text_features_ = TextFeatures(encoder).fit(X) if is_texts(X) else None
+        elif self.text_features_ is None and is_texts(X):
+            raise ValueError("X has texts, and the model was fitted on features: give features")
+        return X if self.text_features_ is None else self.text_features_.transform(X)
 
     def decision_function(self, X: Any, labels: LabelsName = "all") -> np.ndarray:
         """Return scores of shape (n_samples, n_labels): the larger, the more relevant.
@@ -145,19 +174,30 @@ class ZeroShotClassifier(LabelGapClassifier):
             )
         return self.seen_ if labels == "seen" else ~self.seen_
 
-    def _match(self, labels: Labels, cooccurrence: Any) -> tuple[Labels, Cooccurrence]:
+    def _match(
+        self, labels: Labels, cooccurrence: Any, label_text: Any
+    ) -> tuple[Labels, Cooccurrence]:
         """The seen labels and the counts in the order of all labels; sets what fit promises."""
-        if cooccurrence is None:
+        has_text = label_text is not None or labels.texts is not None
+        if cooccurrence is None and not has_text and not labels.unseen.any():
             self.seen_ = np.ones(len(self.classes_), dtype=bool)
             return labels, _counts_of(labels)
         if self.target_.kind != "multilabel":
+            given = "label_text" if cooccurrence is None else "cooccurrence"
             raise ValueError(
-                "cooccurrence: y is a vector of classes, which exclude each other; give a label "
-                "matrix, or leave cooccurrence out"
+                f"{given}: y is a vector of classes, which exclude each other; give a label "
+                f"matrix, or leave {given} out"
             )
-        has_all = bool(labels.unseen.any())
+        if cooccurrence is None and not has_text:
+            _refuse_unseen(labels)
+        has_all = bool(labels.unseen.any()) or cooccurrence is None
         seen_labels = labels[:, ~labels.unseen] if has_all else labels
-        counts = _all_labels(labels, cooccurrence) if has_all else _seen_first(labels, cooccurrence)
+        if cooccurrence is None:
+            counts = _not_counted(labels)
+        else:
+            find = _all_labels if has_all else _seen_first
+            counts = find(labels, cooccurrence)
+        counts = _with_new_labels(counts, label_text)
         names, is_seen = counts.names, np.zeros(counts.n_labels, dtype=bool)
         is_seen[counts.seen] = True
         classes = np.arange(counts.n_labels) if names is None else names
@@ -167,7 +207,14 @@ class ZeroShotClassifier(LabelGapClassifier):
             counts = counts.columns(order if names is None else names[order])
         self.classes_, self.seen_ = classes, is_seen
         self.target_ = replace(self.target_, classes=classes)
+        if has_text:
+            self.text_ = self._vectors(labels, counts, label_text)
         return seen_labels, counts
+
+    def _vectors(self, labels: Labels, counts: Cooccurrence, label_text: Any) -> LabelVectors:
+        texts = _texts_in_order(labels, counts, label_text)
+        encoder = self.text_features_ or getattr(self, "text_encoder", None)
+        return LabelVectors.of(texts, encoder, self.n_features_in_)
 
 
 def prior_of_unconnected(labels: Labels, cooccurrence: Cooccurrence) -> np.ndarray:
@@ -202,14 +249,62 @@ def prior_of_unconnected(labels: Labels, cooccurrence: Cooccurrence) -> np.ndarr
 
 
 def _counts_of(labels: Labels) -> Cooccurrence:
-    if labels.unseen.any():
-        first = int(np.flatnonzero(labels.unseen)[0])
-        name = first if labels.names is None else repr(labels.names[first])
-        raise ValueError(
-            f"Y marks label {name} as unseen, but there is no cooccurrence to predict it from: "
-            "give counts of seen with all labels, or leave the column out with Y[:, ~Y.unseen]"
-        )
     return count_cooccurrence(labels)
+
+
+def _refuse_unseen(labels: Labels) -> None:
+    first = int(np.flatnonzero(labels.unseen)[0])
+    name = first if labels.names is None else repr(labels.names[first])
+    raise ValueError(
+        f"Y marks label {name} as unseen, but there is no cooccurrence to predict it from: give "
+        "counts of seen with all labels, or texts (label_text), or leave the column out with "
+        "Y[:, ~Y.unseen]"
+    )
+
+
+def _with_new_labels(counts: Cooccurrence, label_text: Any) -> Cooccurrence:
+    """Counts with a column, all of it missing, for each name in a mapping that they lack."""
+    if not isinstance(label_text, Mapping) or counts.names is None:
+        return counts
+    new = [name for name in label_text if name not in set(counts.names)]
+    empty = sparse.csr_array((counts.n_seen, len(new)), dtype=counts.counts.dtype)
+    missing = sparse.csr_array(np.ones((counts.n_seen, len(new)), dtype=bool))
+    with warnings.catch_warnings():
+        # their texts stand in for counts
+        warnings.simplefilter("ignore", LabelWarning)
+        return Cooccurrence(
+            sparse.csr_array(sparse.hstack([counts.counts, empty])),
+            counts.seen,
+            object_array([*counts.names, *new]),
+            sparse.csr_array(sparse.hstack([counts.missing, missing])),
+        )
+
+
+def _not_counted(labels: Labels) -> Cooccurrence:
+    """The counts of the rows themselves, and none of the unseen labels."""
+    seen = np.flatnonzero(~labels.unseen)
+    counts = count_cooccurrence(labels[:, seen].with_names(None)).counts.tocoo()
+    shape = (seen.size, labels.n_labels)
+    table = sparse.csr_array((counts.data, (counts.row, seen[counts.col])), shape=shape)
+    missing = np.zeros(shape, dtype=bool)
+    missing[:, labels.unseen] = True
+    with warnings.catch_warnings():
+        # their texts stand in for counts
+        warnings.simplefilter("ignore", LabelWarning)
+        return Cooccurrence(table, seen, labels.names, sparse.csr_array(missing))
+
+
+def _texts_in_order(labels: Labels, counts: Cooccurrence, label_text: Any) -> list[str]:
+    """One text per label, in the order of the columns of the counts."""
+    n_labels, names = counts.n_labels, counts.names
+    if isinstance(label_text, str) and label_text != "names":
+        raise ValueError(f"label_text={label_text!r}: give one text per label, or 'names'")
+    stand_in = Labels(sparse.csr_array((1, n_labels), dtype=np.int8), names=names)
+    if labels.texts is not None:
+        own = labels.texts if labels.n_labels == n_labels else [*labels.texts]
+        own = [*own, *[None] * (n_labels - len(own))]
+        stand_in = stand_in.with_text(own)
+    return label_texts(stand_in, None if isinstance(label_text, str) else label_text)
 
 
 def _all_labels(labels: Labels, cooccurrence: Any) -> Cooccurrence:

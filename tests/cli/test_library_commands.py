@@ -161,6 +161,26 @@ def test_extend_predicts_labels_that_no_row_carries(run, table):
     assert made["old"][is_old].mean() > made["old"][~is_old].mean()
 
 
+def test_extend_takes_texts_in_place_of_counts_and_beside_them(run, fails, table):
+    texts = [{"label": "tag_a", "text": "young"}, {"label": "old", "text": "aged and old"}]
+    write_rows(Path("texts.csv"), texts)
+    write_rows(Path("counts.csv"), counts(item_rows(), "old"))
+    given = ("extend", table, *WIDE, "--label-text", "texts.csv")
+    for number, more in enumerate([(), ("--counts", "counts.csv"), ("-m", "vote")]):
+        ran = run(*given, *more, "-o", f"new{number}.csv", "--json")
+        assert ran.code == 0, ran
+        assert ran.json["new_labels"] == ["old"]
+        made = pandas.read_csv(f"new{number}.csv")
+        assert made["old"].between(0, 1).all()
+    assert "give --counts, --label-text, or both" in fails("extend", table, *WIDE, "-o", "n.csv")
+    write_rows(Path("texts.csv"), texts[:1])
+    assert "has no label beside those of items.csv" in fails(*given, "-o", "n.csv")
+    write_rows(Path("texts.csv"), [{"label": "x", "definition": "y"}])
+    assert "texts.csv, line 1: there is no column 'text'" in fails(*given, "-o", "n.csv")
+    write_rows(Path("texts.csv"), [{"label": "x", "text": "y"}] * 2)
+    assert "texts.csv, line 3: the label 'x' occurs twice" in fails(*given, "-o", "n.csv")
+
+
 def test_extend_refuses_other_tables(fails, table):
     write_rows(Path("counts.csv"), [{"seen": "tag_a", "label": "tag_b", "count": 3}])
     arguments = ("extend", table, *WIDE, "--counts", "counts.csv", "-o", "n.csv")

@@ -6,14 +6,17 @@ from numbers import Integral
 from typing import Any, ClassVar
 
 import numpy as np
+from sklearn.linear_model import LogisticRegression
 from sklearn.utils import get_tags
 from sklearn.utils._param_validation import HasMethods, StrOptions
 
 from labelgap.baselines._binary_relevance import fit_seen
-from labelgap.cooccurrence import Cooccurrence, conditional_fractions
+from labelgap.cooccurrence import Cooccurrence, conditional_fractions, counts_with_text
 from labelgap.kernels.probabilities import log_odds
 from labelgap.labels import Labels
 from labelgap.zero_shot import ZeroShotClassifier, prior_of_unconnected
+
+_DEFAULT = LogisticRegression(C=10, solver="liblinear")
 
 
 class CooccurrenceVote(ZeroShotClassifier):
@@ -33,9 +36,12 @@ class CooccurrenceVote(ZeroShotClassifier):
     ----------
     estimator : classifier, default=None
         Any scikit-learn classifier with ``predict_proba``; by default
-        ``LogisticRegression(solver="liblinear")``.
+        ``LogisticRegression(C=10, solver="liblinear")``: with C = 1, rare labels say too little.
     unknown : {"ignore", "negative"}, default="ignore"
         Whether a row with an unknown entry is left out for that label, or counts as a zero.
+    text_encoder : {"static", "tfidf"} or object with ``encode``, default=None
+        For texts of labels, see :func:`labelgap.text.check_encoder`. What the counts of an unseen
+        label are is then estimated by :func:`labelgap.cooccurrence.counts_with_text`.
     n_jobs : int, default=None
         Number of processes, as everywhere in scikit-learn.
 
@@ -77,19 +83,32 @@ class CooccurrenceVote(ZeroShotClassifier):
     _parameter_constraints: ClassVar = {
         "estimator": [HasMethods(["fit", "predict_proba"]), None],
         "unknown": [StrOptions({"ignore", "negative"})],
+        "text_encoder": [StrOptions({"static", "tfidf"}), HasMethods(["encode"]), None],
         "n_jobs": [Integral, None],
     }
 
     def __init__(
-        self, estimator: Any = None, *, unknown: str = "ignore", n_jobs: int | None = None
+        self,
+        estimator: Any = None,
+        *,
+        unknown: str = "ignore",
+        text_encoder: Any = None,
+        n_jobs: int | None = None,
     ) -> None:
         self.estimator = estimator
         self.unknown = unknown
+        self.text_encoder = text_encoder
         self.n_jobs = n_jobs
 
     def _fit(self, X: Any, labels: Labels, cooccurrence: Cooccurrence) -> None:  # type: ignore[override]
+        if self.text_ is not None:
+            cooccurrence = counts_with_text(cooccurrence, self.text_.vectors)
         self.seen_classifiers_ = fit_seen(
-            self.estimator, X, labels, unknown=self.unknown, n_jobs=self.n_jobs
+            _DEFAULT if self.estimator is None else self.estimator,
+            X,
+            labels,
+            unknown=self.unknown,
+            n_jobs=self.n_jobs,
         )
         self.weights_ = conditional_fractions(cooccurrence)
         has_weight = np.diff(self.weights_.indptr) > 0

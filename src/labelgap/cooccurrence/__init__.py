@@ -14,6 +14,7 @@ from labelgap.cooccurrence._synthesis_weights import (
     occurrences,
     synthesis_weights,
 )
+from labelgap.cooccurrence._text_counts import counts_with_text
 
 __all__ = [
     "NORMALISATIONS",
@@ -22,6 +23,7 @@ __all__ = [
     "conditional_fractions",
     "cooccurrence_matrix",
     "count_cooccurrence",
+    "counts_with_text",
     "has_names",
     "occurrences",
     "synthesis_weights",

@@ -8,10 +8,12 @@ model per label, and :class:`TextFeatures` makes features of texts.
 from labelgap.text._encoders import StaticEmbedding, TfidfEncoder, check_encoder, encode_unit
 from labelgap.text._entry_model import TextEntryModel
 from labelgap.text._label_text import label_texts, words_of_name
+from labelgap.text._label_vectors import LabelVectors, is_texts
 from labelgap.text._text_features import TextFeatures
 from labelgap.text._text_match import TextMatch, match_texts
 
 __all__ = [
+    "LabelVectors",
     "StaticEmbedding",
     "TextEntryModel",
     "TextFeatures",
@@ -19,6 +21,7 @@ __all__ = [
     "TfidfEncoder",
     "check_encoder",
     "encode_unit",
+    "is_texts",
     "label_texts",
     "match_texts",
     "words_of_name",

@@ -206,9 +206,14 @@ def encode_unit(encoder: Any, texts: Sequence[str]) -> Any:
     array([[0.71, 0.71],
            [0.  , 1.  ]], dtype=float32)
     """
-    if isinstance(encoder, TfidfEncoder):
-        return encoder.encode(texts)
+    if hasattr(encoder, "fit"):  # what it learned may change
+        vectors = encoder.encode(texts)
+        return normalize(vectors) if sparse.issparse(vectors) else _unit(vectors)
     vectors = _remembered(encoder, texts)
+    return _unit(vectors)
+
+
+def _unit(vectors: np.ndarray) -> np.ndarray:
     return vectors / np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), 1e-12)
 
 

@@ -17,11 +17,10 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple, Self
 
 import numpy as np
-from scipy.optimize import minimize
-from scipy.special import expit
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted, check_random_state
 
+from labelgap.kernels.nonnegative_logistic import fit_nonnegative_logistic
 from labelgap.labels import Labels, State
 from labelgap.memory import block_size
 from labelgap.text._text_match import TextMatch
@@ -149,7 +148,7 @@ class TextEntryModel(BaseEstimator):
             self.weights_ = _Weights(1.0, 0.0, 0.0, 0.0)
             return
         design, y = np.concatenate(columns), np.concatenate(targets).astype(float)
-        self.weights_ = _Weights(*map(float, _nonnegative_logistic(design, y, self.l2)))
+        self.weights_ = _Weights(*map(float, fit_nonnegative_logistic(design, y, self.l2, 2)))
 
     def _informative(self, labels: Labels, rows: np.ndarray) -> Iterator[np.ndarray]:
         """Rows to learn from, in pieces: those with a label, at most two million entries."""
@@ -178,28 +177,6 @@ def _informative_entries(labels: Labels, named: Any) -> np.ndarray:
         # a name says it already: whether it was recorded as well says little about the other entries
         known &= ~named.toarray()
     return known
-
-
-def _nonnegative_logistic(design: np.ndarray, y: np.ndarray, l2: float) -> np.ndarray:
-    """Weights of score, text and frequency, and an intercept; the first two at least zero."""
-    mean, scale = design.mean(axis=0), design.std(axis=0)
-    constant = scale <= 1e-9 * np.maximum(1.0, np.abs(mean))
-    scale[constant] = 1.0
-    standard = np.column_stack([(design - mean) / scale, np.ones(len(design))])
-    standard[:, :-1][:, constant] = 0.0
-    ridge = np.append(np.full(design.shape[1], float(l2)), 0.0)
-
-    def loss_and_gradient(weights: np.ndarray) -> tuple[float, np.ndarray]:
-        z = standard @ weights
-        loss = float((np.logaddexp(0, z) - y * z).sum() + 0.5 * (ridge * weights**2).sum())
-        return loss, standard.T @ (expit(z) - y) + ridge * weights
-
-    rate = np.clip(y.mean(), 1e-6, 1 - 1e-6)
-    start = np.append(np.zeros(design.shape[1]), np.log(rate / (1 - rate)))
-    bounds = [(0, None), (0, None), (None, None), (None, None)]
-    solved = minimize(loss_and_gradient, start, jac=True, bounds=bounds, method="L-BFGS-B").x
-    slopes = solved[:-1] / scale
-    return np.append(slopes, solved[-1] - slopes @ np.where(constant, 0.0, mean))
 
 
 def _check_shapes(scores: Any, labels: Labels, match: TextMatch) -> None:

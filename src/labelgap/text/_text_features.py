@@ -65,6 +65,10 @@ class TextFeatures(TransformerMixin, BaseEstimator):
         embedded = np.asarray(encode_unit(self._embedding, texts), dtype=np.float64)
         return sparse.csr_array(sparse.hstack([known, sparse.csr_array(embedded)], format="csr"))
 
+    def encode(self, texts: Sequence[str]) -> sparse.csr_array:
+        """Return the same features: a fitted one is an encoder of labels as if they were items."""
+        return self.transform(texts)
+
     def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
         """Return words as they are, n-grams in quotes, and numbered directions of the embedding."""
         check_is_fitted(self)

@@ -13,7 +13,7 @@ from sklearn.utils._param_validation import HasMethods, StrOptions
 from sklearn.utils.metaestimators import available_if
 
 from labelgap.baselines import BinaryRelevance, fit_seen
-from labelgap.cooccurrence import NORMALISATIONS, Cooccurrence, synthesis_weights
+from labelgap.cooccurrence import NORMALISATIONS, Cooccurrence, counts_with_text, synthesis_weights
 from labelgap.kernels.probabilities import log_odds
 from labelgap.labels import Labels, LabelWarning
 from labelgap.labels.states import shown
@@ -53,6 +53,9 @@ class COSTA(ZeroShotClassifier):
     unknown : {"ignore", "negative"}, default="ignore"
         Whether a row with an unknown entry is left out for that label, or counts as a zero.
         Unlabeled zeros are zeros.
+    text_encoder : {"static", "tfidf"} or object with ``encode``, default=None
+        For texts of labels, see :func:`labelgap.text.check_encoder`. What the counts of an unseen
+        label are is then estimated by :func:`labelgap.cooccurrence.counts_with_text`.
     n_jobs : int, default=None
         Number of processes, as everywhere in scikit-learn.
 
@@ -93,6 +96,7 @@ class COSTA(ZeroShotClassifier):
         ],
         "normalisation": [StrOptions(set(NORMALISATIONS))],
         "unknown": [StrOptions({"ignore", "negative"})],
+        "text_encoder": [StrOptions({"static", "tfidf"}), HasMethods(["encode"]), None],
         "n_jobs": [Integral, None],
     }
 
@@ -102,11 +106,13 @@ class COSTA(ZeroShotClassifier):
         *,
         normalisation: str = "fraction",
         unknown: str = "ignore",
+        text_encoder: Any = None,
         n_jobs: int | None = None,
     ) -> None:
         self.estimator = estimator
         self.normalisation = normalisation
         self.unknown = unknown
+        self.text_encoder = text_encoder
         self.n_jobs = n_jobs
 
     @property
@@ -133,6 +139,8 @@ class COSTA(ZeroShotClassifier):
         return self.target_.decide(scores[:, columns], threshold=0.0)
 
     def _fit(self, X: Any, labels: Labels, cooccurrence: Cooccurrence) -> None:  # type: ignore[override]
+        if self.text_ is not None:
+            cooccurrence = counts_with_text(cooccurrence, self.text_.vectors)
         self.seen_classifiers_: BinaryRelevance = fit_seen(
             self.estimator, X, labels, unknown=self.unknown, n_jobs=self.n_jobs
         )

@@ -11,7 +11,7 @@ from typing import Any, ClassVar, Literal, Self
 import numpy as np
 from scipy.special import expit, ndtri
 from sklearn.utils import gen_batches
-from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted, check_random_state
 
 from labelgap.cooccurrence import Cooccurrence
@@ -57,7 +57,8 @@ class MLLCS(ZeroShotClassifier):
         + count_weight sum log NB(m_st | r, sigmoid(v_s . beta_t + a_s + c_t)) + priors
 
     by EM with Polya-Gamma means: every step is a ridge regression. An unseen label then gets
-    factors from its counts (``unseen``). Unknown entries and missing counts drop out of the sums.
+    factors from its counts (``unseen``), around a prior from its text where there are texts
+    (``fit(..., label_text=...)``). Unknown entries and missing counts drop out of the sums.
 
     Parameters
     ----------
@@ -89,6 +90,10 @@ class MLLCS(ZeroShotClassifier):
     label_frequency : float, "estimate" or None, default=None
         Probability that a relevant label is recorded; "estimate" learns one number per label.
         Zeros of plain arrays are then unlabeled. With None a zero is a zero.
+    text_encoder : {"static", "tfidf"} or object with ``encode``, default=None
+        For texts of labels, see :func:`labelgap.text.check_encoder`. Where it gives as many numbers
+        as there are features, it is taken as the encoder of the items, and texts of labels and
+        items are compared directly too. With texts as ``X`` that is always so.
     inference : {"em", "online", "gibbs"} or EM, OnlineEM, Gibbs, default="em"
         The loop, with its settings; see :mod:`labelgap.fitting`. "em" and "gibbs" solve for W
         exactly when there are at most 4096 features; "em" runs 30 iterations. Gibbs sampling
@@ -113,6 +118,8 @@ class MLLCS(ZeroShotClassifier):
         ``label_frequency``; the last draw of Gibbs sampling, as are the factors of all labels.
     label_factors_, label_bias_ : arrays of shape (n_labels, n_factors) and (n_labels,)
         v and b of all labels, in the order of ``classes_``.
+    label_text_weights_ : csr_array of shape (n_labels, n_features) or None
+        What texts of unseen labels add to the log-odds for each feature.
     rule_error_ : float
         Root mean squared error of psi when the factors of seen labels are estimated as if they
         were unseen; infinite with a single seen label, which leaves none to estimate it from.
@@ -167,6 +174,7 @@ class MLLCS(ZeroShotClassifier):
             StrOptions({"estimate"}),
             None,
         ],
+        "text_encoder": [StrOptions({"static", "tfidf"}), HasMethods(["encode"]), None],
         "inference": [StrOptions({"em", "online", "gibbs"}), EM, OnlineEM, Gibbs],
         "max_iter": [Interval(Integral, 1, None, closed="left"), None],
         "tol": [Interval(Real, 0, None, closed="left"), None],
@@ -192,6 +200,7 @@ class MLLCS(ZeroShotClassifier):
         slack: float = 0.1,
         joint: bool = False,
         label_frequency: float | Literal["estimate"] | None = None,
+        text_encoder: Any = None,
         inference: Any = "em",
         max_iter: int | None = None,
         tol: float | None = None,
@@ -213,6 +222,7 @@ class MLLCS(ZeroShotClassifier):
         self.slack = slack
         self.joint = joint
         self.label_frequency = label_frequency
+        self.text_encoder = text_encoder
         self.inference = inference
         self.max_iter = max_iter
         self.tol = tol
@@ -229,6 +239,8 @@ class MLLCS(ZeroShotClassifier):
 
     def _fit(self, X: Any, labels: Labels, cooccurrence: Cooccurrence) -> None:  # type: ignore[override]
         settings = self._settings()
+        if isinstance(settings, Gibbs) and self.text_ is not None:
+            raise ValueError("label_text needs a fit by EM; inference='gibbs' takes counts alone")
         seed = int(check_random_state(self.random_state).randint(2**31 - 1))
         fit = fit_mllcs(self, settings, X, labels, cooccurrence, seed)
         self.params_, self.rule_error_ = fit.params, fit.rule_error
@@ -236,37 +248,46 @@ class MLLCS(ZeroShotClassifier):
         self.trace_, self.refit_trace_ = fit.trace, fit.refit_trace
         self.samples_ = fit.samples
         self._rule, self._precision = fit.rule, fit.precision
+        self.label_text_weights_ = fit.direct
         self._sampled_unseen = fit.sampled_unseen
         self._folded_in: dict[int, np.ndarray] = {}
 
     # -- labels that come later ---------------------------------------------------------------
 
-    def add_labels(self, counts: Any, names: Any = None) -> Self:
-        """Make new labels predictable, given only their co-occurrence counts with seen labels.
+    def add_labels(self, counts: Any = None, names: Any = None, label_text: Any = None) -> Self:
+        """Make new labels predictable from their counts with seen labels, their texts, or both.
 
         Nothing is fitted again: the factors of all other labels stay as they are.
 
         Parameters
         ----------
-        counts : array of shape (n_seen,) or (n_seen, n_new), sparse matrix, or frame
+        counts : array of shape (n_seen,) or (n_seen, n_new), sparse matrix, or frame, default=None
             One row per seen label, in the order of ``classes_[seen_]`` (a frame may name them in
-            its index); NaN where nobody counted.
+            its index); NaN where nobody counted. None where texts are all there is.
         names : sequence of n_new names, default=None
             Optional for a frame.
+        label_text : sequence of n_new texts, mapping from names to texts, or "names", default=None
+            Their names or definitions. Needs a fit with ``label_text``.
         """
         check_is_fitted(self)
         self._restriction("seen")  # refuses vector targets
         classes = np.asarray(self.classes_)
-        table, names = _mllcs_updates.new_counts(counts, names, classes, self.seen_)
-        estimated = self._rule.estimate(table, n_anchors=_ANCHORS_LATER, max_iter=_STEPS_LATER)
+        new = _mllcs_updates.new_labels(counts, names, label_text, classes, self.seen_, self.text_)
+        rule, prior = self._rule, None
+        if new.vectors is not None and self.text_ is not None:
+            prior = rule.prior(new.vectors, new.table)
+            self.text_ = self.text_.with_vectors(new.vectors)
+        how: dict[str, Any] = {"n_anchors": _ANCHORS_LATER, "max_iter": _STEPS_LATER}
+        estimated = rule.estimate(new.table, prior=prior, **how)
         if self.samples_ is not None:
-            self._sampled_unseen = self._sampled_unseen.with_labels(
-                self._rule, self.samples_, table
-            )
+            self._sampled_unseen = self._sampled_unseen.with_labels(rule, self.samples_, new.table)
+        bias, self.label_text_weights_ = _mllcs_updates.with_text_weights(
+            self.label_text_weights_, rule.text, prior, estimated.bias, self.seen_.size
+        )
         self.label_factors_ = np.vstack([self.label_factors_, estimated.factors])
-        self.label_bias_ = np.append(self.label_bias_, estimated.bias)
-        self.classes_ = np.append(np.asarray(self.classes_, dtype=object), names)
-        self.seen_ = np.append(self.seen_, np.zeros(len(names), dtype=bool))
+        self.label_bias_ = np.append(self.label_bias_, bias)
+        self.classes_ = np.append(np.asarray(self.classes_, dtype=object), new.names)
+        self.seen_ = np.append(self.seen_, np.zeros(len(new.names), dtype=bool))
         self.target_ = replace(self.target_, classes=self.classes_)
         return self
 
@@ -294,14 +315,15 @@ class MLLCS(ZeroShotClassifier):
             if name not in positions:
                 raise ValueError(f"labels: {name!r} is none of classes_; add it with add_labels")
         states = _mllcs_updates.known_states(Y, X.shape[0], len(wanted))
-        factors = self._factors(X)
+        factors, texts = self._factors(X), self._from_texts(X)
         for column, name in enumerate(wanted):
             label = positions[name]
             prior = LabelFactors(
                 self.label_factors_[[label]].astype(float), self.label_bias_[[label]].astype(float)
             )
+            offset = texts if np.ndim(texts) == 0 else texts[:, label]
             updated, self._folded_in[label] = _mllcs_updates.updated_label(
-                factors, states[:, column], prior, self._label_precision(label)
+                factors, states[:, column], prior, self._label_precision(label), offset
             )
             self.label_factors_[label], self.label_bias_[label] = updated[:-1], updated[-1]
         return self
@@ -326,7 +348,14 @@ class MLLCS(ZeroShotClassifier):
             # moments hold for the samples' predicted factors
             with_rows = self._rule.uses_map
             return self._predictions().log_odds(X, self._is_seen, self._sampled_unseen, with_rows)
-        return self._factors(X) @ self.label_factors_.T + self.label_bias_
+        return self._factors(X) @ self.label_factors_.T + self.label_bias_ + self._from_texts(X)
+
+    def _from_texts(self, X: Any) -> Any:
+        """What texts of labels add to the log-odds directly."""
+        if self.label_text_weights_ is None:
+            return 0.0
+        product = X @ self.label_text_weights_.T
+        return product.toarray() if hasattr(product, "toarray") else product
 
     def _predict_proba(self, X: Any) -> np.ndarray:
         return expit(self._decision_function(X))

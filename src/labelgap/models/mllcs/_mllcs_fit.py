@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
+from scipy import sparse
 
 from labelgap.cooccurrence import Cooccurrence, occurrences
 from labelgap.fitting import (
@@ -46,6 +47,7 @@ from labelgap.models.mllcs._mllcs_rows import (
     gather_rows,
     survey_block,
 )
+from labelgap.models.mllcs._mllcs_text import TextMap, TextPrior, learn_text_map
 from labelgap.models.mllcs._mllcs_unseen import (
     MOST_ANCHORS,
     Anchors,
@@ -66,7 +68,7 @@ class MLLCSFit(NamedTuple):
 
     ``factors`` and ``bias`` are those of all labels; ``precision`` (n_seen x packed) is that of
     the (v, b) of seen labels, None after Gibbs sampling, which leaves ``samples`` and
-    ``sampled_unseen`` instead.
+    ``sampled_unseen`` instead. ``direct`` (n_labels x d, sparse) is what texts add to psi.
     """
 
     params: MLLCSParams
@@ -79,6 +81,7 @@ class MLLCSFit(NamedTuple):
     precision: Any = None
     samples: ChainSamples | None = None
     sampled_unseen: Any = None
+    direct: Any = None
 
 
 def fit_mllcs(
@@ -108,22 +111,23 @@ def fit_mllcs(
     loop = settings, seed, estimator.callback
     params, trace = _run(model, *loop, source, make, rows, params)
     fit = _with_all_labels(estimator, params, trace, source, labels, cooccurrence, offset)
-    unseen = cooccurrence.unseen
+    unseen = _counted(cooccurrence)
     if estimator.unseen == "constrained" and unseen.size and trace.outcome != "stopped":
-        teacher = fit.rule.teacher(
-            cooccurrence, LabelFactors(fit.factors[unseen], fit.bias[unseen])
-        )
+        start = LabelFactors(fit.factors[unseen], fit.bias[unseen])
+        prior = _prior(estimator, fit.rule, cooccurrence, unseen)
+        teacher = fit.rule.teacher(cooccurrence, unseen, start, prior)
         make = block_maker(dtype, estimator.device, teacher)
         rows = open_rows(source, make)
         model = replace(model, counts=None, joint=False)
         order = np.concatenate([cooccurrence.seen, unseen])
         params = fit.params._replace(factors=fit.factors[order], bias=fit.bias[order])
         params, refit_trace = _run(model, *loop, source, make, rows, params)
-        fit = _refitted(fit, params, order, source, cooccurrence)._replace(refit_trace=refit_trace)
+        fit = _refitted(estimator, fit, params, order, source, cooccurrence)
+        fit = fit._replace(refit_trace=refit_trace)
     systems = model.label_systems(rows.update(model.step, params), params)
     ridge = model.label_ridge(params.factors.shape[1])
     packed = packed_labels(systems.packed[: cooccurrence.n_seen], ridge)
-    return fit._replace(precision=packed.astype(np.float32))
+    return _with_direct(estimator, fit, cooccurrence)._replace(precision=packed.astype(np.float32))
 
 
 def _run(
@@ -161,17 +165,19 @@ def _with_all_labels(
         params = with_count_factors(
             params, cooccurrence, offset, estimator.lambda_beta, diagonal=estimator.diagonal
         )
+    anchors = _anchors(estimator, source, params)
     rule = UnseenRule(
         estimator.unseen,
         estimator.lambda_beta,
         estimator.lambda_map,
         estimator.slack,
         params,
-        _anchors(source, params),
+        anchors,
         occurrences(cooccurrence),
         cooccurrence.seen,
         offset,
         (labels.n_positives() + 0.5) / (labels.n_observed(unlabeled=True) + 1),
+        _text_map(estimator, params, anchors, cooccurrence),
     )
     seen, unseen = cooccurrence.seen, cooccurrence.unseen
     n_labels, k = cooccurrence.n_labels, params.factors.shape[1]
@@ -179,33 +185,89 @@ def _with_all_labels(
     bias = np.zeros(n_labels, dtype=params.factors.dtype)
     factors[seen], bias[seen] = params.factors, params.bias
     if unseen.size:
-        factors[unseen], bias[unseen] = rule.estimate(cooccurrence.dense()[:, unseen])
+        prior = _prior(estimator, rule, cooccurrence, unseen)
+        table = cooccurrence.dense()[:, unseen]
+        factors[unseen], bias[unseen] = rule.estimate(table, prior=prior)
     return MLLCSFit(params, factors, bias, rule, rule.error(cooccurrence), trace)
 
 
-def _anchors(source: Any, params: MLLCSParams) -> Anchors:
+def _anchors(estimator: MLLCS, source: Any, params: MLLCSParams) -> Anchors:
     def predicted(X: Any) -> np.ndarray:
         X = X.astype(params.weights.dtype, copy=False)
         return linear_part(prepare_features(X), params.weights)
 
-    return Anchors(*gather_rows(source, MOST_ANCHORS, predicted))
+    text = estimator.text_
+    rows, positives = gather_rows(source, MOST_ANCHORS, predicted)
+    if text is None or not text.like_items:
+        return Anchors(rows, positives)
+    return Anchors(rows, positives, gather_rows(source, MOST_ANCHORS, lambda X: X)[0])
+
+
+def _counted(cooccurrence: Cooccurrence) -> np.ndarray:
+    """Unseen labels that have met a seen one."""
+    return np.setdiff1d(cooccurrence.unseen, cooccurrence.unconnected)
+
+
+def _text_map(
+    estimator: MLLCS, params: MLLCSParams, anchors: Anchors, cooccurrence: Cooccurrence
+) -> TextMap | None:
+    if estimator.text_ is None or cooccurrence.n_seen < 3:
+        return None
+    vectors = estimator.text_.vectors[cooccurrence.seen]
+    labels = params.factors, params.bias
+    return learn_text_map(vectors, *labels, anchors.factors, anchors.positives, anchors.items)
+
+
+def _prior(
+    estimator: MLLCS, rule: UnseenRule, cooccurrence: Cooccurrence, labels: np.ndarray
+) -> TextPrior | None:
+    if estimator.text_ is None:
+        return None
+    return rule.prior(estimator.text_.vectors[labels], cooccurrence.dense()[:, labels])
 
 
 def _refitted(
-    fit: MLLCSFit, params: MLLCSParams, order: np.ndarray, source: Any, cooccurrence: Cooccurrence
+    estimator: MLLCS,
+    fit: MLLCSFit,
+    params: MLLCSParams,
+    order: np.ndarray,
+    source: Any,
+    cooccurrence: Cooccurrence,
 ) -> MLLCSFit:
     """Take over a fit with soft labels; labels without counts keep their prior."""
     n_seen = cooccurrence.n_seen
-    kept = np.ones(order.size, dtype=bool)
-    kept[n_seen:] = ~np.isin(cooccurrence.unseen, cooccurrence.unconnected)
     factors, bias = fit.factors.copy(), fit.bias.copy()
-    factors[order[kept]], bias[order[kept]] = params.factors[kept], params.bias[kept]
+    factors[order], bias[order] = params.factors, params.bias
     own = fit.params._replace(
         factors=params.factors[:n_seen], bias=params.bias[:n_seen], weights=params.weights
     )
-    rule = replace(fit.rule, params=own, anchors=_anchors(source, params))
+    anchors = _anchors(estimator, source, params)
+    text = fit.rule.text
+    if text is not None:
+        # the factors that texts are mapped to have moved; what texts add directly has been used
+        known = np.column_stack([own.factors, own.bias]).astype(np.float64)
+        text = replace(text, known=known)
+    rule = replace(fit.rule, params=own, anchors=anchors, text=text)
+    alone = cooccurrence.unconnected
+    prior = _prior(estimator, rule, cooccurrence, alone) if alone.size else None
+    if prior is not None:
+        factors[alone], bias[alone] = prior.factors, prior.bias
     error = rule.error(cooccurrence)
     return fit._replace(params=own, factors=factors, bias=bias, rule=rule, rule_error=error)
+
+
+def _with_direct(estimator: MLLCS, fit: MLLCSFit, cooccurrence: Cooccurrence) -> MLLCSFit:
+    """Add what texts say directly of unseen labels; their bias takes up its mean."""
+    unseen = cooccurrence.unseen
+    prior = _prior(estimator, fit.rule, cooccurrence, unseen) if unseen.size else None
+    if prior is None or prior.direct is None or fit.rule.text is None:
+        return fit
+    bias = fit.bias.copy()
+    bias[unseen] -= fit.rule.text.shift(prior)
+    entries = sparse.coo_array(prior.direct)
+    shape = (cooccurrence.n_labels, entries.shape[1])
+    direct = sparse.csr_array((entries.data, (unseen[entries.row], entries.col)), shape=shape)
+    return fit._replace(bias=bias, direct=direct)
 
 
 def _with_samples(

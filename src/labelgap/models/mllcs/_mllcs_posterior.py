@@ -378,7 +378,7 @@ def _with_known(rule: UnseenRule, known: np.ndarray) -> UnseenRule:
 
 def _tilted(rule: UnseenRule, start: LabelFactors, cooccurrence: Cooccurrence) -> LabelFactors:
     """Factors that fit soft labels which agree with the counts."""
-    teacher = rule.teacher(cooccurrence, start)
+    teacher = rule.teacher(cooccurrence, cooccurrence.unseen, start)
     connected = ~np.isin(cooccurrence.unseen, cooccurrence.unconnected)
     return LabelFactors(
         np.where(connected[:, None], teacher.factors, start.factors),

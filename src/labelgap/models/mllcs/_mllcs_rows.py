@@ -42,12 +42,14 @@ class MLLCSBlock(NamedTuple):
     """Some rows: features, the states of the seen labels as int8 codes, soft labels or None.
 
     Soft labels are probabilities of further labels, whose factors come after the seen ones'.
+    ``offsets`` (n x all of them) are what texts add to psi.
     """
 
     index: int  # type: ignore[assignment]
     features: Features
     states: Any
     soft: Any = None
+    offsets: Any = None
 
 
 class MLLCSLocal(NamedTuple):
@@ -146,10 +148,15 @@ def feature_gram(block: MLLCSBlock, local: Any, argument: None) -> np.ndarray:
 
 def _terms(block: MLLCSBlock, psi: Any, theta: Any) -> LabelTerms:
     n_seen = block.states.shape[1]
+    if block.offsets is not None:
+        psi = psi + block.offsets
     terms = label_terms(psi[:, :n_seen], block.states, theta)
-    if block.soft is None:
+    if block.soft is not None:
+        terms = with_soft_labels(terms, psi[:, n_seen:], block.soft)
+    if block.offsets is None:
         return terms
-    return with_soft_labels(terms, psi[:, n_seen:], block.soft)
+    # kappa psi - omega psi^2 / 2 in terms of psi without the offset
+    return terms._replace(kappa=terms.kappa - terms.omega * block.offsets)
 
 
 def _on_device(block: MLLCSBlock, params: MLLCSParams, mean: np.ndarray) -> tuple[Any, ...]:
@@ -209,14 +216,20 @@ def prepare_block(
     states: Any = labels.states()
     features = prepare_features(X.astype(dtype, copy=False))
     soft: Any = None
+    offsets: Any = None
     if teacher is not None:
         factors = linear_part(features, teacher.weights)
-        soft = teacher.soft_labels(factors, labels.where(State.RELEVANT)).astype(dtype)
+        offsets = teacher.offsets(X)
+        soft = teacher.soft_labels(factors, labels.where(State.RELEVANT), offsets).astype(dtype)
+        if offsets is not None:
+            none = np.zeros(states.shape, dtype=dtype)
+            offsets = np.concatenate([none, offsets.astype(dtype)], axis=1)
     if device is not None:
         torch = require("torch", extra="gpu", purpose="device=")
         states = torch.asarray(states, device=device)
         soft = None if soft is None else torch.asarray(soft, device=device)
-    return MLLCSBlock(index, features, states, soft)
+        offsets = None if offsets is None else torch.asarray(offsets, device=device)
+    return MLLCSBlock(index, features, states, soft, offsets)
 
 
 def gather_rows(

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
+import warnings
+from collections.abc import Mapping
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import linalg, sparse
@@ -10,10 +12,12 @@ from scipy import linalg, sparse
 from labelgap.cooccurrence import Cooccurrence, as_cooccurrence
 from labelgap.kernels.entry_likelihood import label_terms
 from labelgap.kernels.weighted_ridge import unpack, weighted_grams
-from labelgap.labels import Labels, as_labels
+from labelgap.labels import Labels, LabelWarning, as_labels
 from labelgap.labels.states import check_names, object_array
 from labelgap.models.mllcs._mllcs_rows import with_ones
+from labelgap.models.mllcs._mllcs_text import TextMap, TextPrior
 from labelgap.models.mllcs._mllcs_unseen import LabelFactors
+from labelgap.text import LabelVectors, label_texts
 
 _LABEL_STEPS = 25
 
@@ -26,6 +30,62 @@ def seen_states(labels: Labels, seen: np.ndarray) -> np.ndarray:
             f"each of classes_ ({seen.size})"
         )
     return labels.states() if labels.n_labels == seen.sum() else labels.states()[:, seen]
+
+
+class NewLabels(NamedTuple):
+    """Counts (n_seen, n_new) with NaN, names, and vectors of the texts of new labels, where given."""
+
+    table: np.ndarray
+    names: np.ndarray
+    vectors: Any = None
+
+
+def new_labels(
+    counts: Any,
+    names: Any,
+    label_text: Any,
+    classes: np.ndarray,
+    seen: np.ndarray,
+    text: LabelVectors | None,
+) -> NewLabels:
+    """Return what is known of new labels, checked."""
+    if counts is None and label_text is None:
+        raise ValueError("give counts with the seen labels, label_text, or both")
+    if counts is None and names is None and isinstance(label_text, Mapping):
+        names = list(label_text)
+    if counts is None and names is not None:
+        n_new = 1 if isinstance(names, str) else len(names)
+        counts = np.full((int(seen.sum()), n_new), np.nan)
+    with warnings.catch_warnings():
+        if label_text is not None:
+            # texts stand in for counts
+            warnings.simplefilter("ignore", LabelWarning)
+        table, names = new_counts(counts, names, classes, seen)
+    if label_text is None:
+        return NewLabels(table, names)
+    if text is None:
+        raise ValueError(
+            "label_text: the model was fitted without texts; give label_text to fit too"
+        )
+    stand_in = Labels(sparse.csr_array((1, len(names)), dtype=np.int8), names=names)
+    texts = label_texts(stand_in, None if isinstance(label_text, str) else label_text)
+    return NewLabels(table, names, text.more(texts))
+
+
+def with_text_weights(
+    weights: Any, text: TextMap | None, prior: TextPrior | None, bias: np.ndarray, n_before: int
+) -> tuple[np.ndarray, Any]:
+    """Return the biases and the text weights of all labels, once more labels have come."""
+    if text is not None and prior is not None and prior.direct is not None:
+        if weights is None:
+            weights = sparse.csr_array((n_before, prior.direct.shape[1]))
+        added = sparse.csr_array(prior.direct)
+        return bias - text.shift(prior), sparse.csr_array(sparse.vstack([weights, added]))
+    if weights is not None:
+        weights = sparse.csr_array(
+            sparse.vstack([weights, sparse.csr_array((bias.size, weights.shape[1]))])
+        )
+    return bias, weights
 
 
 def new_counts(
@@ -76,21 +136,26 @@ def _in_order(frame: Any, seen_names: np.ndarray) -> np.ndarray:
 
 
 def updated_label(
-    factors: np.ndarray, states: np.ndarray, prior: LabelFactors, precision: np.ndarray
+    factors: np.ndarray,
+    states: np.ndarray,
+    prior: LabelFactors,
+    precision: np.ndarray,
+    offset: Any = 0.0,
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return the (v, b) of a label that maximises the likelihood of known rows times its prior.
 
     ``factors`` (n_samples x K) are those predicted for the rows, ``states`` (n_samples) the codes
-    of the label, ``prior`` has the shapes (1, K) and (1,), ``precision`` is (K + 1, K + 1). Also
-    returns the precision of the result.
+    of the label, ``prior`` has the shapes (1, K) and (1,), ``precision`` is (K + 1, K + 1), ``offset``
+    is what else psi has. Also returns the precision of the result.
     """
     features = with_ones(factors.astype(np.float64))
     mean = np.append(prior.factors[0], prior.bias[0])
     solution = mean.copy()
     for _ in range(_LABEL_STEPS):
-        terms = label_terms((features @ solution)[:, None], states[:, None])
+        terms = label_terms((features @ solution + offset)[:, None], states[:, None])
         gram = unpack(weighted_grams(terms.omega.T, features), features.shape[1])[0]
-        right = terms.kappa[:, 0] @ features + precision @ mean
+        linear = terms.kappa[:, 0] - terms.omega[:, 0] * offset
+        right = linear @ features + precision @ mean
         solution = np.linalg.solve(gram + precision, right)
     return solution, gram + precision
 
