@@ -30,8 +30,9 @@ from labelgap.data import load_dataset
 from labelgap.protocols import hide_positives
 from labelgap.review import ReviewCandidates, item_traits, review_candidates
 from labelgap.review._answer_model import AnswerPosterior, expected_probability, learn_from_answers
+from labelgap.review._background_rescoring import BackgroundRescoring
 from labelgap.review._question_queue import choose_batch
-from labelgap.review._review_session import BackgroundRescoring, batch_size
+from labelgap.review._review_session import batch_size
 from result_rows import ResultRows
 
 SETS = ("emotions", "yeast", "science")

@@ -15,7 +15,7 @@ from labelgap.labels import Labels, State
 from labelgap.protocols import hide_entries, hide_positives
 from labelgap.review import item_traits, review_candidates
 from labelgap.review._answer_model import prior_log_odds
-from labelgap.review._review_session import BackgroundRescoring
+from labelgap.review._background_rescoring import BackgroundRescoring
 from review.books import drawn_candidates
 
 N_ITEMS, N_FEATURES, N_LABELS = 200, 30, 6

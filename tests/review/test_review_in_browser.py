@@ -89,7 +89,7 @@ def answer(browser: Browser, decision: str) -> tuple[str, str]:
     """Click, and wait until the server has it."""
     asked = question(browser)
     browser.click(f"#{decision}")
-    words = {"accept": "added", "reject": "rejected", "skip": "skipped"}[decision]
+    words = {"accept": "added", "reject": "rejected", "skip": "put off"}[decision]
     said = json.dumps(f"{asked[1]} for {asked[0]}: {words}.")
     browser.wait(f"document.getElementById('said').textContent === {said}")
     return asked
@@ -145,7 +145,11 @@ def test_keys_undo_and_the_next_batch(browser, server):
     browser.wait("document.querySelector('#said').textContent.startsWith('The model has learned')")
     assert browser.text("#n-decided") == "19 of 45"
     assert browser.text("#n-skipped") == "1"
-    assert "in the audit" in browser.text("#probability-words")
+    assert "before the answers" in browser.text("#probability-words")
+    # the last answer of the batch before can be taken back
+    browser.press("u")
+    browser.wait("document.querySelector('#n-decided').textContent === '18 of 45'")
+    assert question(browser) == first
     assert browser.complaints == []
 
 

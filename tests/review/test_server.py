@@ -215,3 +215,53 @@ def test_two_reviewers_at_once_lose_nothing(client):
     assert sum(one.n_decisions for one in store.last()) == 60
     assert {one.n_reviewers for one in store.last()} == {2}
     assert len(client.json("/api/progress")["disagreements"]) == 30
+
+
+def test_a_used_request_with_another_content_is_refused(client):
+    first, second = client.json("/api/batch?client=x&size=2")["questions"]
+    client.decide(first, "accept", request="same")
+    body = {**GOOD, "item": second["item"], "label": second["label"], "request": "same"}
+    answer, content = client.ask("/api/decide", method="POST", body=body)
+    assert answer.status == 409
+    assert b"was used before" in content
+    assert client.json("/api/progress")["n_accepted"] == 1
+
+
+def test_a_burst_beside_silent_connections_loses_nothing(client):
+    questions = client.json("/api/batch?client=x&size=50")["questions"]
+    silent = [socket.create_connection(("127.0.0.1", client.server.port)) for _ in range(100)]
+    problems = []
+
+    def post(name: str) -> None:
+        for k in range(10):
+            try:
+                client.decide(questions[k], "accept", name, f"{name} {k}")
+            except Exception as problem:
+                problems.append(problem)
+
+    threads = [threading.Thread(target=post, args=(f"reviewer {n}",)) for n in range(20)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    for one in silent:
+        one.close()
+    assert problems == []
+    assert len(client.server.review.store.since(0)) == 200
+
+
+def test_an_item_and_a_label_are_explained(client):
+    (question,) = client.json("/api/batch?client=x&size=1")["questions"]
+    known = client.json(f"/api/item?item={question['item']}")
+    assert question["label"] in [one["label"] for one in known["labels"]]
+    assert client.ask("/api/item?item=nobody")[0].status == 404
+    assert client.json(f"/api/label?label={question['label']}") == {}
+
+
+def test_a_comment_is_kept_and_a_long_one_refused(client):
+    (question,) = client.json("/api/batch?client=x&size=1")["questions"]
+    body = {**GOOD, "item": question["item"], "label": question["label"], "comment": "on page 3"}
+    assert client.ask("/api/decide", method="POST", body=body)[0].status == 200
+    assert client.server.review.store.since(0)[0].comment == "on page 3"
+    body |= {"comment": "x" * 3000, "request": "2"}
+    assert client.ask("/api/decide", method="POST", body=body)[0].status == 400

@@ -11,7 +11,7 @@ import threading
 
 import pytest
 
-from labelgap.review import DecisionStore, ForeignReviewError
+from labelgap.review import DecisionStore, ForeignReviewError, RequestReusedError
 
 
 @pytest.fixture
@@ -129,3 +129,47 @@ def test_what_was_confirmed_survives_a_kill(tmp_path):
     with sqlite3.connect(path) as connection:
         assert connection.execute("PRAGMA integrity_check").fetchone() == ("ok",)
     connection.close()
+
+
+def test_a_request_with_another_content_is_refused(store):
+    store.add("b1", "crime", "accept", "Ann", request="click 1")
+    with pytest.raises(RequestReusedError, match=r"'click 1'.*accept of 'crime' for 'b1'"):
+        store.add("b2", "crime", "accept", "Ann", request="click 1")
+    assert [one.item for one in store.last()] == ["b1"]
+
+
+def test_a_file_of_the_first_layout_is_taken_over(tmp_path):
+    path = tmp_path / "old.sqlite"
+    with sqlite3.connect(path) as connection:
+        connection.executescript(
+            "CREATE TABLE facts (name TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT;"
+            "CREATE TABLE decisions (number INTEGER PRIMARY KEY AUTOINCREMENT, item TEXT NOT NULL,"
+            " label TEXT NOT NULL, decision TEXT NOT NULL CHECK (decision IN ('accept', 'skip')),"
+            " reviewer TEXT NOT NULL, time TEXT NOT NULL, request TEXT UNIQUE) STRICT;"
+            "CREATE INDEX entries ON decisions (item, label, number);"
+            "INSERT INTO facts VALUES ('version', '1'), ('audit', 'audit 1');"
+            "INSERT INTO decisions VALUES (7, 'b1', 'crime', 'accept', 'Ann', 't', 'click 1');"
+        )
+    connection.close()
+    store = DecisionStore(path, "audit 1")
+    assert store.since(0) == [(7, "b1", "crime", "accept", "Ann", "t", "")]
+    assert store.add("b1", "crime", "unsure", "Ann", comment="blurred") == 8
+    assert DecisionStore(path).since(7)[0].comment == "blurred"
+
+
+def test_decisions_of_another_file_are_added_once(store, tmp_path):
+    store.add("b1", "crime", "accept", "Ann")
+    other = DecisionStore(tmp_path / "other.db", "audit 1")
+    assert other.add_all(store.since(0)) == 1
+    assert other.add_all(store.since(0)) == 0
+    assert other.answers().decisions == store.answers().decisions
+
+
+def test_without_an_audit_only_a_database_of_decisions_is_opened(store, tmp_path):
+    assert DecisionStore(store.path).audit == "audit 1"
+    with pytest.raises(ForeignReviewError, match="no such file"):
+        DecisionStore(tmp_path / "nothing.db")
+    empty = tmp_path / "empty.db"
+    empty.touch()
+    with pytest.raises(ForeignReviewError, match="not a database of decisions"):
+        DecisionStore(empty)

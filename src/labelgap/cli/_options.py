@@ -85,7 +85,8 @@ DecisionsFile = Annotated[
     typer.Option(
         "--decisions",
         metavar="FILE",
-        help="What was accepted and rejected, exported from the report or from labelgap review.",
+        help="What was accepted and rejected: exported from the report, or the database of "
+        "labelgap review.",
     ),
 ]
 _TABLE = typer.Option("--out", "-o", metavar="FILE", help="A .csv or .parquet file to write.")

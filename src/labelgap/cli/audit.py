@@ -25,6 +25,7 @@ from labelgap.cli._table_files import RawCsv, check_folder, write_table
 from labelgap.cli._terminal import Terminal, ToCopy, bullets, reading, table
 from labelgap.files import replacing_folder
 from labelgap.report import write_audit_page
+from labelgap.review import DecisionStore, is_decision_store
 
 _N_SHOWN = 10
 
@@ -91,10 +92,12 @@ def audit(
 
 
 def decisions_of(path: Path | None) -> ReviewDecisions | None:
-    """What people decided, from a file."""
+    """What people decided, from a file of decisions or the database of a review."""
     if path is None:
         return None
     with reading(path):
+        if is_decision_store(path):
+            return DecisionStore(path).answers()
         return read_decisions(path)
 
 

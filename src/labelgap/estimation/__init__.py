@@ -17,6 +17,7 @@ from labelgap.estimation._recalibration import (
     Recalibration,
     answers_for_width,
     estimate_missing,
+    expected_width,
     recalibrate,
 )
 from labelgap.estimation._sampling_design import SamplingDesign, design_sample, draw_entries
@@ -36,6 +37,7 @@ __all__ = [
     "design_sample",
     "draw_entries",
     "estimate_missing",
+    "expected_width",
     "recalibrate",
     "total_interval",
 ]

@@ -27,6 +27,7 @@ __all__ = [
     "Recalibration",
     "answers_for_width",
     "estimate_missing",
+    "expected_width",
     "recalibrate",
 ]
 
@@ -280,24 +281,49 @@ def answers_for_width(design: SamplingDesign, width: float, *, most: int = 100_0
     """
     if not width > 0:
         raise ValueError(f"width={width}: must be positive")
+    if expected_width(design, most) > width:
+        return None
+    low, high = 0, most
+    while high - low > 1:
+        middle = (low + high) // 2
+        is_wide = expected_width(design, middle) > width
+        low, high = (middle, high) if is_wide else (low, middle)
+    return high
+
+
+def expected_width(design: SamplingDesign, n_answers: int) -> float:
+    """Return about how wide the 95% interval becomes, if the predictions hold.
+
+    Parameters
+    ----------
+    design : SamplingDesign
+    n_answers : int
+
+    Returns
+    -------
+    float
+        In labels, from the curvature of the likelihood at the predictions.
+
+    See Also
+    --------
+    answers_for_width : The inverse.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from labelgap.estimation import design_sample, expected_width
+    >>> probabilities = np.random.default_rng(0).beta(0.05, 2, size=20_000)
+    >>> round(expected_width(design_sample(probabilities), 200))
+    296
+    """
     scores, p = _scores(design.probabilities), design.probabilities
     basis = np.column_stack([np.ones(scores.size), scores - _centre(design)])
     spread = p * (1 - p)
     per_answer = (basis * (spread / design.n_strata)[:, None]).T @ basis
     prior = np.diag([_SHIFT_DEVIATION**-2, _SLOPE_DEVIATION**-2])
     moves = basis.T @ (spread * design.sizes)
-
-    def expected(n: int) -> float:
-        variance = moves @ np.linalg.solve(prior + n * per_answer, moves)
-        return 2 * _NORMAL_95 * float(np.sqrt(variance))
-
-    if expected(most) > width:
-        return None
-    low, high = 0, most
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (middle, high) if expected(middle) > width else (low, middle)
-    return high
+    variance = moves @ np.linalg.solve(prior + n_answers * per_answer, moves)
+    return 2 * _NORMAL_95 * float(np.sqrt(variance))
 
 
 def recalibrate(probabilities: Any, relevant: Any) -> Recalibration:

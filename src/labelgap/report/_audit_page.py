@@ -104,7 +104,7 @@ def write_audit_page(audit: Audit, path: str | Path) -> None:
         partial.write_text(page, encoding="utf-8")
 
 
-def review_page(audit: Audit, *, nonce: str) -> str:
+def review_page(audit: Audit, *, nonce: str, reviewer: str = "") -> str:
     """Return the page on which a reviewer answers the questions of the review server.
 
     Parameters
@@ -113,6 +113,8 @@ def review_page(audit: Audit, *, nonce: str) -> str:
         What is under review.
     nonce : str
         Of the content security policy under which the server sends the page.
+    reviewer : str, default=""
+        The name that the page starts with.
 
     Returns
     -------
@@ -136,7 +138,7 @@ def review_page(audit: Audit, *, nonce: str) -> str:
     return environment.get_template("review.html.j2").render(
         title=words.title(audit),
         version=audit.provenance.version,
-        data={"audit": audit.audit_id},
+        data={"audit": audit.audit_id, "reviewer": reviewer},
         nonce=safe(f' nonce="{nonce}"'),
     )
 

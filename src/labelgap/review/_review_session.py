@@ -2,31 +2,31 @@
 
 from __future__ import annotations
 
-import logging
 import threading
 import time
-from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 import numpy as np
 
-from labelgap.auditing import Audit, Decision, Estimate, ReviewDecisions, Suggestion
+from labelgap.auditing import Audit, Estimate, Evidence, ReviewDecisions, Suggestion
+from labelgap.estimation import MissingTotal
 from labelgap.review._answer_model import (
     AnswerPosterior,
     ReviewCandidates,
     expected_probability,
     learn_from_answers,
-    prior_log_odds,
     remaining_missing,
     review_candidates,
 )
-from labelgap.review._decision_store import DecisionStore, LastDecision
+from labelgap.review._background_rescoring import BackgroundRescoring, Rescore
+from labelgap.review._decision_store import DecisionStore
 from labelgap.review._question_queue import choose_batch
+from labelgap.review._random_part import Population, RandomPart, ReviewCertificate
+from labelgap.review._review_tally import Disagreement, Entry, ReviewTally, is_answer
 
 __all__ = [
-    "BackgroundRescoring",
-    "Disagreement",
+    "ItemLabel",
     "Question",
     "Review",
     "ReviewProgress",
@@ -35,13 +35,7 @@ __all__ = [
 ]
 
 _BATCH_SIZE, _BATCH_FRACTION = 20, 0.05
-_FEWEST_ANSWERS, _GROWTH = 20, 1.25
 _LEASE_SECONDS = 900.0
-_MOST_POINTS = 120
-_log = logging.getLogger(__name__)
-
-Entries = tuple[np.ndarray, np.ndarray]
-Rescore = Callable[[Entries, Entries, np.ndarray], np.ndarray]
 
 
 class UnknownEntryError(ValueError):
@@ -59,24 +53,25 @@ class Question:
         Probability that the label is relevant, after all answers so far.
     about : mapping from str to str
         Facts of the item that help the reviewer to decide.
+    is_random : bool
+        Whether the entry was drawn at random.
     """
 
     suggestion: Suggestion
     probability: float
     about: Mapping[str, str]
+    is_random: bool = False
 
 
 @dataclass(frozen=True)
-class Disagreement:
-    """An entry on which reviewers disagree.
+class ItemLabel:
+    """A label of one item: whether the table records it, else its probability and last decision."""
 
-    ``answers`` are pairs of reviewer and decision in the order in which they were made; the last
-    one counts.
-    """
-
-    item: str
     label: str
-    answers: tuple[tuple[str, str], ...]
+    is_positive: bool
+    probability: float | None
+    decision: str | None
+    comment: str = ""
 
 
 @dataclass(frozen=True)
@@ -85,7 +80,7 @@ class ReviewProgress:
 
     Attributes
     ----------
-    n_candidates, n_accepted, n_rejected, n_skipped : int
+    n_candidates, n_accepted, n_rejected, n_unsure, n_skipped : int
     remaining : Estimate
         Missing labels among the candidates that nobody accepted or rejected yet.
     beyond : float
@@ -95,17 +90,24 @@ class ReviewProgress:
     by_reviewer : dict from reviewer to int
         Decisions that count.
     disagreements : tuple of Disagreement
+    certificate : ReviewCertificate or None
+        What the random draws prove.
+    n_wanted : int or None
+        Answers that the estimate was planned for; then all questions are random draws.
     """
 
     n_candidates: int
     n_accepted: int
     n_rejected: int
+    n_unsure: int
     n_skipped: int
     remaining: Estimate
     beyond: float
     found: tuple[tuple[int, int], ...]
     by_reviewer: dict[str, int]
     disagreements: tuple[Disagreement, ...]
+    certificate: ReviewCertificate | None
+    n_wanted: int | None
 
 
 def batch_size(n_answers: int) -> int:
@@ -125,8 +127,18 @@ class Review:
     store : DecisionStore
     candidates : ReviewCandidates, optional, default=None
         By default the suggestions of the audit, without traits of items.
+    population : Population, optional, default=None
+        What random draws are from; by default the candidates.
+    random_fraction : float, default=0.0
+        The fraction of questions drawn at random, for the certificate.
+    n_wanted : int, optional, default=None
+        Ask about so many random draws and nothing else, for an estimate.
+    goal : float, default=0.9
+        The fraction of missing labels to be found, of the certificate.
     describe : callable, optional, default=None
         From the id of an item to what a reviewer should see of it.
+    explain : callable, optional, default=None
+        From the name of a label to what a reviewer should know of it.
     rescore : callable, optional, default=None
         From entries, answered entries and answers to new probabilities of the entries, as
         :class:`labelgap.auditing.AuditRescorer`. Called whenever there are a quarter more answers.
@@ -135,6 +147,8 @@ class Review:
         background and serves a later batch.
     clock : callable, default=time.monotonic
         Seconds, for the leases of questions.
+    random_state : int or None, default=None
+        For the random draws.
 
     See Also
     --------
@@ -164,22 +178,40 @@ class Review:
         store: DecisionStore,
         candidates: ReviewCandidates | None = None,
         *,
+        population: Population | None = None,
+        random_fraction: float = 0.0,
+        n_wanted: int | None = None,
+        goal: float = 0.9,
         describe: Callable[[str], Mapping[str, str]] | None = None,
+        explain: Callable[[str], Mapping[str, str]] | None = None,
         rescore: Rescore | None = None,
         patience: float = 2.0,
         clock: Callable[[], float] = time.monotonic,
+        random_state: int | None = None,
     ) -> None:
         self.audit = audit
         self.store = store
+        self.random_fraction, self.n_wanted = random_fraction, n_wanted
         self._candidates = review_candidates(audit) if candidates is None else candidates
         self._describe = describe or (lambda _: {})
+        self._explain = explain or (lambda _: {})
         self._clock = clock
         self._at = {(made.item, made.label): k for k, made in enumerate(audit.suggestions)}
-        self._leases: dict[int, tuple[str, float]] = {}
-        self._lock = threading.Lock()
+        self._leases: dict[Entry, tuple[str, float]] = {}
+        self._lock = threading.RLock()
         self._rescoring = BackgroundRescoring(rescore, patience)
-        decided = self._decided()
-        self._learned, self._posterior = _newest(decided), self._learn(decided)
+        self.random_part = RandomPart(
+            population or _of_candidates(self._candidates, audit),
+            store,
+            goal=goal,
+            random_state=random_state,
+        )
+        self._tally = ReviewTally()
+        self._open = np.ones(self._candidates.n, dtype=bool)
+        self._probabilities = np.array([made.probability for made in audit.suggestions])
+        self._listed, self._decided_since = float(self._probabilities.sum()), 0.0
+        self._catch_up()
+        self._learn()
 
     def next_batch(self, client: str, size: int | None = None) -> list[Question]:
         """Return questions for one client, which no other client is asked meanwhile.
@@ -197,185 +229,236 @@ class Review:
         list of Question
         """
         with self._lock:
-            decided = self._decided()
-            self._update(decided)
+            self._catch_up()
+            self._update()
             now = self._clock()
             self._leases = {
-                k: lease
-                for k, lease in self._leases.items()
+                entry: lease
+                for entry, lease in self._leases.items()
                 if lease[0] != client and lease[1] > now
             }
-            undecided = np.setdiff1d(np.arange(self._candidates.n), [k for k, _ in decided])
-            free = np.setdiff1d(undecided, list(self._leases))
-            # rather ask two people the same than nobody
-            possible = free if free.size else undecided
-            wanted = size or batch_size(len(decided))
-            chosen = choose_batch(self._candidates, self._posterior, possible, wanted)
-            for k in chosen.tolist():
-                self._leases[k] = (client, now + _LEASE_SECONDS)
-            log_odds = self._posterior.log_odds(self._candidates, chosen)
-        return [
-            Question(suggestion, p, self._describe(suggestion.item))
-            for suggestion, p in zip(
-                (self.audit.suggestions[k] for k in chosen.tolist()),
-                expected_probability(*log_odds).tolist(),
-                strict=True,
-            )
-        ]
+            wanted = size or batch_size(self._tally.n_answers)
+            drawn = self._random_entries(wanted)
+            chosen = [] if self.n_wanted is not None else self._chosen(wanted - len(drawn), drawn)
+            questions = _mixed(drawn, chosen)
+            for entry in questions:
+                self._leases[entry] = (client, now + _LEASE_SECONDS)
+            return [self._question(entry, entry in drawn) for entry in questions]
 
     def decide(
-        self, item: str, label: str, decision: str, reviewer: str, request: str | None = None
+        self,
+        item: str,
+        label: str,
+        decision: str,
+        reviewer: str,
+        request: str | None = None,
+        comment: str = "",
     ) -> int:
         """Keep a decision and return its number; it is on the disk when this returns.
 
         Parameters
         ----------
         item, label : str
-        decision : {"accept", "reject", "skip", "withdraw"}
+        decision : {"accept", "reject", "unsure", "skip", "withdraw"}
         reviewer : str
         request : str, optional, default=None
             See :meth:`DecisionStore.add`.
+        comment : str, default=""
 
         Returns
         -------
         int
         """
-        if (item, label) not in self._at:
+        if (item, label) not in self._at and self.random_part.position(item, label) is None:
             raise UnknownEntryError(f"{label!r} was not suggested for {item!r}")
-        return self.store.add(item, label, decision, reviewer, request)
+        with self._lock:
+            number = self.store.add(item, label, decision, reviewer, request, comment)
+            self._catch_up()
+            return number
 
     def progress(self) -> ReviewProgress:
-        """Return how far the review is, and how many labels are probably still missing."""
+        """Return how far the review is, and how many labels are probably still missing.
+
+        What remains is estimated after each batch, and counted down in between.
+        """
         with self._lock:
-            decided = self._decided()
-            undecided = np.setdiff1d(
-                np.arange(self._candidates.n),
-                [k for k, last in decided if last.decision != "skip"],
+            self._catch_up()
+            tally, uses_draws = self._tally, self.random_fraction > 0 or self.n_wanted is not None
+            gone = self._decided_since
+            remaining = Estimate(*(max(0.0, value - gone) for value in self._remaining))
+            return ReviewProgress(
+                n_candidates=self.n_wanted or self._candidates.n,
+                n_accepted=tally.counts["accept"],
+                n_rejected=tally.counts["reject"],
+                n_unsure=tally.counts["unsure"],
+                n_skipped=tally.counts["skip"],
+                remaining=remaining,
+                beyond=max(0.0, self.audit.missing.value - self._listed),
+                found=tally.found(),
+                by_reviewer=dict(tally.by_reviewer),
+                disagreements=tally.disagreements(),
+                certificate=self.random_part.certificate(tally) if uses_draws else None,
+                n_wanted=self.n_wanted,
             )
-            remaining = remaining_missing(self._candidates, self._posterior, undecided)
-        latest = [last for _, last in decided]
-        answers = [last for last in latest if _is_answer(last.decision)]
-        counts = Counter(last.decision for last in latest)
-        listed = sum(suggestion.probability for suggestion in self.audit.suggestions)
-        return ReviewProgress(
-            n_candidates=self._candidates.n,
-            n_accepted=counts["accept"],
-            n_rejected=counts["reject"],
-            n_skipped=counts["skip"],
-            remaining=remaining,
-            beyond=max(0.0, self.audit.missing.value - listed),
-            found=_found_curve([last.decision == "accept" for last in answers]),
-            by_reviewer=dict(Counter(last.reviewer for last in answers)),
-            disagreements=self._disagreements(latest),
-        )
+
+    def estimate(self) -> MissingTotal:
+        """Return the estimate of all missing labels from the random draws."""
+        with self._lock:
+            self._catch_up()
+            return self.random_part.estimate(self._tally)
+
+    def estimate_by_label(self) -> dict[str, MissingTotal]:
+        """Return the estimates by label from the random draws."""
+        with self._lock:
+            self._catch_up()
+            return self.random_part.estimate_by_label(self._tally)
+
+    @property
+    def tally(self) -> ReviewTally:
+        """The counts of all decisions, those of other processes included."""
+        with self._lock:
+            self._catch_up()
+            return self._tally
+
+    def item(self, item: str) -> tuple[Mapping[str, str], list[ItemLabel]]:
+        """Return what is known of an item and all its labels: recorded first, then by probability."""
+        part = self.random_part
+        if item not in part.items:
+            raise UnknownEntryError(f"there is no item {item!r} under review")
+        with self._lock:
+            labels = []
+            for label in part.population.labels:
+                position, last = part.position(item, label), self._tally.last.get((item, label))
+                if position is None and not part.population.whole_table:
+                    continue
+                p = None if position is None else float(part.population.probabilities[position])
+                decision = None if last is None or last.decision == "withdraw" else last.decision
+                comment = "" if last is None else last.comment
+                labels.append(ItemLabel(label, position is None, p, decision, comment))
+        labels.sort(key=lambda known: (not known.is_positive, -(known.probability or 0.0)))
+        return self._describe(item), labels
+
+    def explain(self, label: str) -> Mapping[str, str]:
+        """Return what a reviewer should know of a label."""
+        return self._explain(label)
 
     def decisions(self) -> ReviewDecisions:
         """Return the answers that count, as a decisions file has them."""
-        made = tuple(
-            Decision(last.item, last.label, last.decision, last.time, last.reviewer)  # type: ignore[arg-type]
-            for last in self.store.last()
-            if _is_answer(last.decision)
-        )
-        return ReviewDecisions(self.audit.audit_id, made)
+        return self.store.answers()
 
     # -- internals ----------------------------------------------------------------------------
 
-    def _decided(self) -> list[tuple[int, LastDecision]]:
-        """The last decisions that stand, with the positions of their entries."""
-        return [
-            (self._at[last.item, last.label], last)
-            for last in self.store.last()
-            if last.decision != "withdraw" and (last.item, last.label) in self._at
-        ]
+    def _catch_up(self) -> None:
+        """Take in the decisions that are new in the store, whoever made them."""
+        for made in self.store.since(self._tally.newest):
+            self._tally.add(made)
+            at = self._at.get((made.item, made.label))
+            if at is None:
+                continue
+            was_open, is_open = self._open[at], made.decision == "withdraw"
+            self._open[at] = is_open
+            settled = made.decision in ("accept", "reject", "unsure")
+            if was_open and settled:
+                self._decided_since += self._probabilities[at]
+            elif is_open and not was_open:
+                self._decided_since -= self._probabilities[at]
 
-    def _update(self, decided: list[tuple[int, LastDecision]]) -> None:
+    def _answers(self) -> tuple[np.ndarray, np.ndarray]:
+        """Positions of the candidates that were accepted or rejected, and 1 or 0."""
+        answers = [
+            (self._at[entry], made.decision == "accept")
+            for entry, made in self._tally.last.items()
+            if is_answer(made.decision) and entry in self._at
+        ]
+        positions = np.array([k for k, _ in answers], dtype=np.intp)
+        return positions, np.array([accepted for _, accepted in answers], dtype=float)
+
+    def _update(self) -> None:
         """Learn from what is new: the scores of the audit's model, when due, then the posterior."""
-        fresh = self._rescoring.newest(self._candidates, *_answers(decided))
+        fresh = self._rescoring.newest(self._candidates, *self._answers())
         if fresh is not None:
             self._candidates = self._candidates._replace(log_odds=fresh)
-        if fresh is not None or _newest(decided) != self._learned:
-            self._learned, self._posterior = _newest(decided), self._learn(decided)
+        if fresh is not None or self._tally.newest != self._learned:
+            self._learn()
 
-    def _learn(self, decided: list[tuple[int, LastDecision]]) -> AnswerPosterior:
-        return learn_from_answers(self._candidates, *_answers(decided))
+    def _learn(self) -> None:
+        self._learned = self._tally.newest
+        self._posterior: AnswerPosterior = learn_from_answers(self._candidates, *self._answers())
+        every = np.arange(self._candidates.n)
+        if self._tally.n_answers:
+            log_odds = self._posterior.log_odds(self._candidates, every)
+            self._probabilities = expected_probability(*log_odds)
+        settled = [
+            self._at[entry]
+            for entry, made in self._tally.last.items()
+            if made.decision in ("accept", "reject", "unsure") and entry in self._at
+        ]
+        undecided = np.setdiff1d(every, settled)
+        known = remaining_missing(self._candidates, self._posterior, undecided)
+        self._remaining = (known.value, known.low, known.high)
+        self._decided_since = 0.0
+        self.random_part.certificate(self._tally, anew=True)
 
-    def _disagreements(self, latest: Sequence[LastDecision]) -> tuple[Disagreement, ...]:
-        """Entries on which two reviewers' last answers differ."""
-        found = []
-        for last in latest:
-            if last.n_reviewers < 2:
-                continue
-            history = self.store.history(last.item, last.label)
-            final = {reviewer: decision for decision, reviewer, _ in history}
-            if len({decision for decision in final.values() if _is_answer(decision)}) > 1:
-                answers = tuple((reviewer, decision) for decision, reviewer, _ in history)
-                found.append(Disagreement(last.item, last.label, answers))
-        return tuple(found)
+    def _random_entries(self, size: int) -> list[Entry]:
+        """Random draws to be asked: those that wait and nobody has, then new ones."""
+        wanted = int(np.ceil(self.random_fraction * size))
+        if self.n_wanted is not None:
+            wanted = size
+        if not wanted:
+            return []
+        waiting = self.random_part.waiting(self._tally)
+        entries = [entry for entry in waiting if entry not in self._leases][:wanted]
+        room = wanted - len(entries)
+        if self.n_wanted is not None:
+            room = min(room, self.n_wanted - len(self.random_part.draws))
+        entries += self.random_part.draw(max(0, room), self._tally)
+        # rather ask two people the same than nobody
+        return entries or waiting[:wanted] if self.n_wanted is not None else entries
 
+    def _chosen(self, size: int, drawn: list[Entry]) -> list[Entry]:
+        """The entries with the largest expected gain that nobody else was given."""
+        taken = [self._at[entry] for entry in [*self._leases, *drawn] if entry in self._at]
+        undecided = np.flatnonzero(self._open)
+        free = undecided[~np.isin(undecided, taken)]
+        possible = free if free.size else undecided
+        if not possible.size:
+            # what was put off comes back when nothing else is left
+            skipped = [e for e, made in self._tally.last.items() if made.decision == "skip"]
+            return [entry for entry in skipped if entry in self._at][:size]
+        chosen = choose_batch(self._candidates, self._posterior, possible, size)
+        made = (self.audit.suggestions[k] for k in chosen.tolist())
+        return [(suggestion.item, suggestion.label) for suggestion in made]
 
-class BackgroundRescoring:
-    """Compute new scores of candidates whenever there are a quarter more answers.
-
-    The caller waits ``patience`` seconds; a scoring that takes longer serves a later call.
-    """
-
-    def __init__(self, rescore: Rescore | None, patience: float) -> None:
-        self._rescore = rescore
-        self._patience = patience
-        self._due = _FEWEST_ANSWERS
-        self._running: threading.Thread | None = None
-        self._made: np.ndarray | None = None
-
-    def newest(
-        self, candidates: ReviewCandidates, answered: np.ndarray, answers: np.ndarray
-    ) -> np.ndarray | None:
-        """Return new log-odds, or None when there are none since the last call."""
-        if self._rescore is not None and self._running is None and answered.size >= self._due:
-            self._due = int(_GROWTH * answered.size) + 1
-            arguments = (candidates, answered, answers)
-            self._running = threading.Thread(target=self._work, args=arguments, daemon=True)
-            self._running.start()
-            self._running.join(None if self._patience == float("inf") else self._patience)
-        if self._running is None or self._running.is_alive():
-            return None
-        self._running = None
-        made, self._made = self._made, None
-        return made
-
-    def _work(
-        self, candidates: ReviewCandidates, answered: np.ndarray, answers: np.ndarray
-    ) -> None:
-        assert self._rescore is not None
-        try:
-            rows, columns = candidates.rows, candidates.columns
-            decided = rows[answered], columns[answered]
-            self._made = prior_log_odds(self._rescore((rows, columns), decided, answers))
-        except Exception:
-            # the review goes on with the scores it has
-            _log.exception("new scores of the candidates could not be computed")
-
-
-def _is_answer(decision: str) -> bool:
-    return decision in ("accept", "reject")
+    def _question(self, entry: Entry, is_random: bool) -> Question:
+        at = self._at.get(entry)
+        if at is not None:
+            suggestion, p = self.audit.suggestions[at], float(self._probabilities[at])
+        else:
+            position = self.random_part.position(*entry)
+            assert position is not None
+            p = float(self.random_part.population.probabilities[position])
+            suggestion = Suggestion(0, *entry, p, "zero", Evidence())
+        return Question(suggestion, p, self._describe(entry[0]), is_random)
 
 
-def _answers(decided: list[tuple[int, LastDecision]]) -> tuple[np.ndarray, np.ndarray]:
-    """Positions of the entries that were accepted or rejected, and 1 or 0."""
-    answers = [(k, last.decision == "accept") for k, last in decided if last.decision != "skip"]
-    positions = np.array([k for k, _ in answers], dtype=np.intp)
-    return positions, np.array([accepted for _, accepted in answers], dtype=float)
+def _of_candidates(candidates: ReviewCandidates, audit: Audit) -> Population:
+    probabilities = np.array([made.probability for made in audit.suggestions])
+    return Population(
+        candidates.rows,
+        candidates.columns,
+        probabilities,
+        list(candidates.items),
+        list(candidates.labels),
+        whole_table=False,
+    )
 
 
-def _newest(decided: list[tuple[int, LastDecision]]) -> tuple[int, int]:
-    """Tells one set of decisions from another: how many stand, and the number of the newest."""
-    return len(decided), max((last.number for _, last in decided), default=0)
-
-
-def _found_curve(accepted: list[bool]) -> tuple[tuple[int, int], ...]:
-    """Accepted among the first so many decisions, at a limited number of points."""
-    found = np.cumsum(accepted, dtype=int)
-    step = max(1, -(-found.size // _MOST_POINTS))
-    points = [(0, 0)] + [(k, int(found[k - 1])) for k in range(step, found.size + 1, step)]
-    if found.size and points[-1][0] != found.size:
-        points.append((found.size, int(found[-1])))
-    return tuple(points)
+def _mixed(drawn: list[Entry], chosen: list[Entry]) -> list[Entry]:
+    """Random draws spread among the other questions."""
+    if not drawn:
+        return chosen
+    step = max(1, len(chosen) // len(drawn))
+    mixed: list[Entry] = []
+    for k, entry in enumerate(drawn):
+        mixed += [*chosen[k * step : (k + 1) * step], entry]
+    return mixed + chosen[len(drawn) * step :]
