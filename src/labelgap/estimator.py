@@ -5,7 +5,8 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any, ClassVar
+from numbers import Integral
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from scipy import sparse
@@ -14,7 +15,7 @@ from sklearn.utils import get_tags
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from labelgap import metrics
-from labelgap.frames import FrameReader
+from labelgap.frames import FrameReader, FrameRows, check_container, framed
 from labelgap.kernels.input_arrays import (
     canonical_rows,
     check_not_tiny,
@@ -28,6 +29,7 @@ from labelgap.labels import (
     ZerosName,
     align_rows,
     as_labels,
+    items_of,
     without_items,
 )
 from labelgap.targets import Target, read_target
@@ -111,17 +113,69 @@ class LabelGapClassifier(ClassifierMixin, BaseEstimator):
     def decision_function(self, X: Any) -> np.ndarray:
         """Return scores of shape (n_samples, n_labels): the larger, the more relevant."""
         scores = self._decision_function(self._validate_predict(X))
-        return self.target_.scores(scores)
+        return self._framed(self.target_.scores(scores), X)
 
     def predict_proba(self, X: Any) -> np.ndarray:
         """Return the probability that each label is relevant, of shape (n_samples, n_labels)."""
-        probabilities = self._predict_proba(self._validate_predict(X))
-        return self.target_.probabilities(probabilities)
+        return self._framed(self._label_probabilities(X), X)
 
     def predict(self, X: Any) -> np.ndarray:
         """Return labels of 0 and 1, of shape (n_samples, n_labels); classes for a vector target."""
         probabilities = self._predict_proba(self._validate_predict(X))
-        return self.target_.decide(probabilities)
+        return self._framed(self.target_.decide(probabilities), X)
+
+    def predict_names(self, X: Any, k: int = 5) -> Any:
+        """Return the names of the k most probable labels of each row, best first.
+
+        Parameters
+        ----------
+        X : array, frame or sparse matrix of shape (n_samples, n_features)
+        k : int, default=5
+            How many; all labels where there are fewer.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, k)
+            Names, or positions where the labels have none. A frame with the columns "1" to "k"
+            after ``set_output``.
+
+        Examples
+        --------
+        >>> import pandas as pd
+        >>> from labelgap import LabelPrior
+        >>> Y = pd.DataFrame({"sea": [1, 0, 0], "sky": [1, 1, 0], "land": [1, 1, 1]})
+        >>> LabelPrior().fit([[0], [1], [2]], Y).predict_names([[3]], k=2).tolist()
+        [['land', 'sky']]
+        """
+        if not isinstance(k, Integral) or k < 1:
+            raise ValueError(f"k={k!r}: ask for at least one label")
+        has_probabilities = hasattr(self, "predict_proba")
+        found = self.predict_proba(X) if has_probabilities else self.decision_function(X)
+        scores = self._numbers(found)
+        if scores.ndim == 1:
+            scores = np.column_stack([-scores, scores])
+        best = np.argsort(-scores, axis=1, kind="stable")[:, : min(k, scores.shape[1])]
+        ranks = [str(rank + 1) for rank in range(best.shape[1])]
+        return self._framed(np.asarray(self.classes_)[best], X, names=ranks)
+
+    def set_output(self, *, transform: str | None = None) -> Self:
+        """Say what predictions are returned as, in the way of scikit-learn's transformers.
+
+        Parameters
+        ----------
+        transform : {"default", "pandas", "polars"}, default=None
+            Arrays; or frames with the names of the labels, and with the index or the ids of ``X``
+            where that is a frame. None changes nothing.
+
+        Returns
+        -------
+        self
+        """
+        if transform is not None:
+            check_container(transform)
+            # clone takes it over under this name
+            self._sklearn_output_config = {"transform": transform}
+        return self
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Return the label ranking average precision of observed entries; accuracy of a vector.
@@ -134,9 +188,8 @@ class LabelGapClassifier(ClassifierMixin, BaseEstimator):
             return super().score(X, y, sample_weight)
         if sample_weight is not None:
             raise ValueError("sample_weight is not defined for label matrices")
-        return metrics.label_ranking_average_precision(
-            self.target_.read(y), self.decision_function(X)
-        )
+        scores = self._numbers(self.decision_function(X))
+        return metrics.label_ranking_average_precision(self.target_.read(y), scores)
 
     def _validate_fit(self, X: Any, Y: Any, *, classes: Any = None) -> tuple[Any, Labels]:
         zeros = getattr(self, "zeros", self._zeros)
@@ -156,6 +209,24 @@ class LabelGapClassifier(ClassifierMixin, BaseEstimator):
     def _validate_predict(self, X: Any) -> Any:
         check_is_fitted(self)
         return self._validate_features(without_items(X, getattr(self, "item_", None)), reset=False)
+
+    def _label_probabilities(self, X: Any) -> np.ndarray:
+        probabilities = self._predict_proba(self._validate_predict(X))
+        return self.target_.probabilities(probabilities)
+
+    def _framed(self, values: np.ndarray, X: Any, names: Any = None) -> Any:
+        """Predictions of label matrices in the container that ``set_output`` asked for."""
+        container = getattr(self, "_sklearn_output_config", {}).get("transform", "default")
+        if container == "default":
+            return values
+        names = self.classes_ if names is None else names
+        return framed(
+            values, container, names=names, items=items_of(X, self.item_), item=self.item_
+        )
+
+    def _numbers(self, predicted: Any) -> np.ndarray:
+        """The array of predictions, whatever their container."""
+        return np.asarray(without_items(predicted, self.item_))
 
     def _read_known(self, known: Any, n_samples: int) -> np.ndarray:
         """Return labels that are known at prediction, NaN where not, also for unlabeled zeros."""
@@ -184,6 +255,8 @@ class LabelGapClassifier(ClassifierMixin, BaseEstimator):
             X = reader.in_order(X)
             validate_data(self, X, reset=reset, skip_check_array=True)
             X = reader.read(X)
+            if isinstance(X, FrameRows):
+                return X  # the estimator inside sees the frame, and checks it
         else:
             X = self._read_array(X, accepted.sparse, reset=reset)
         check_numbers(X, allow_nan=accepted.allow_nan)

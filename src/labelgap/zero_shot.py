@@ -132,19 +132,22 @@ class ZeroShotClassifier(LabelGapClassifier):
         """
         columns = self._restriction(labels)
         scores = self._decision_function(self._validate_predict(X))
-        return self.target_.scores(scores[:, columns])
+        found = self.target_.scores(scores[:, columns])
+        return self._framed(found, X, self.classes_[columns])
 
     def predict_proba(self, X: Any, labels: LabelsName = "all") -> np.ndarray:
         """Return the probability of each label; parameters as in :meth:`decision_function`."""
         columns = self._restriction(labels)
         probabilities = self._predict_proba(self._validate_predict(X))
-        return self.target_.probabilities(probabilities[:, columns])
+        found = self.target_.probabilities(probabilities[:, columns])
+        return self._framed(found, X, self.classes_[columns])
 
     def predict(self, X: Any, labels: LabelsName = "all") -> np.ndarray:
         """Return labels of 0 and 1, or classes; parameters as in :meth:`decision_function`."""
         columns = self._restriction(labels)
         probabilities = self._predict_proba(self._validate_predict(X))
-        return self.target_.decide(probabilities[:, columns])
+        found = self.target_.decide(probabilities[:, columns])
+        return self._framed(found, X, self.classes_[columns])
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Return the label ranking average precision of observed entries; accuracy of a vector.
@@ -155,7 +158,7 @@ class ZeroShotClassifier(LabelGapClassifier):
         if self.target_.kind == "multilabel" and sample_weight is None and not self.seen_.all():
             labels = self.target_.read(y)
             if labels.n_labels == self.seen_.sum():
-                scores = self.decision_function(X, labels="seen")
+                scores = self._numbers(self.decision_function(X, labels="seen"))
                 return metrics.label_ranking_average_precision(labels, scores)
         return super().score(X, y, sample_weight)
 

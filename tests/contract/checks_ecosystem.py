@@ -55,6 +55,36 @@ def check_copies_and_files(case: Case) -> None:
     assert_same(expected, outputs(copied.fit(p.X, p.Y), p.X_new), 0)
 
 
+def check_names_and_frames(case: Case) -> None:
+    """Labels come back by name, and predictions as frames with the items that they are of."""
+    pandas, p = pytest.importorskip("pandas"), problem()
+    items = [f"item {row}" for row in range(len(p.X))]
+    names = ["oak", "ash", "elm", "yew"]
+    features = [f"x{j}" for j in range(p.X.shape[1])]
+    X = pandas.DataFrame(p.X, index=items, columns=features)
+    Y = pandas.DataFrame(p.Y, index=items, columns=names)
+    plain = fresh(case, p.X, p.Y).fit(X, Y)
+    expected = outputs(plain, X)
+    scores = expected.get("predict_proba", expected["decision_function"])
+    named = plain.predict_names(X, k=2)
+    assert named.shape == (len(X), 2)
+    best = np.asarray(names, dtype=object)[scores.argmax(axis=1)]
+    np.testing.assert_array_equal(named[:, 0], best)
+    assert plain.predict_names(X[:3], k=9).shape == (3, 4)
+    model = clone(plain).set_output(transform="pandas")
+    assert clone(model)._sklearn_output_config == {"transform": "pandas"}
+    if hasattr(plain, "init"):
+        model.set_params(init=plain.init)
+    model.fit(X, Y)
+    for method, values in expected.items():
+        found = getattr(model, method)(X)
+        assert found.columns.tolist() == names
+        assert found.index.tolist() == items
+        np.testing.assert_array_equal(found.to_numpy(), values)
+    assert model.predict_names(X, k=2).index.tolist() == items
+    assert model.score(X, Y) == plain.score(X, Y)
+
+
 def check_search_with_gaps(case: Case) -> None:
     """A search over folds works for Labels with ``cv=3`` and for NaN with a splitter."""
     p = problem()

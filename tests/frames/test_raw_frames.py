@@ -150,3 +150,22 @@ def test_rows_of_frames_are_like_rows_of_arrays():
 def test_columns_that_are_no_features(frame, message):
     with pytest.raises(ValueError, match=message):
         FrameEncoder().fit(frame)
+
+
+@pytest.mark.parametrize("library", ["pandas", "polars"])
+def test_predictions_carry_the_ids_of_their_rows(library):
+    module = pytest.importorskip(library)
+    X, Y = (frame.assign(id=[f"i{k}" for k in range(160)]) for frame in (FRAME, LABELS.fillna(0.0)))
+    if library == "polars":
+        X, Y = module.from_pandas(X), module.from_pandas(Y)
+    plain = BinaryRelevance(LogisticRegression()).fit(X, Y)
+    model = BinaryRelevance(LogisticRegression()).set_output(transform=library).fit(X, Y)
+    for method in ("predict", "predict_proba", "decision_function"):
+        found = getattr(model, method)(X[:5])
+        ids = found["id"].to_list() if library == "polars" else found.index.tolist()
+        assert ids == ["i0", "i1", "i2", "i3", "i4"]
+        values = found.drop("id") if library == "polars" else found
+        assert list(values.columns) == ["large", "red", "north", "late"]
+        np.testing.assert_array_equal(values.to_numpy(), getattr(plain, method)(X[:5]))
+    assert model.score(X, Y) == plain.score(X, Y)
+    assert list(model.predict_names(X[:5], k=2).columns)[-2:] == ["1", "2"]

@@ -147,7 +147,7 @@ class BinaryRelevance(LabelGapClassifier):
         if hasattr(self._template(), "predict_proba"):
             return super().predict(X)
         margins = self._decision_function(self._validate_predict(X))
-        return self.target_.decide(margins, threshold=0.0)
+        return self._framed(self.target_.decide(margins, threshold=0.0), X)
 
     def _stack_coefficients(self) -> None:
         """One matrix of coefficients; those of the classifiers become views of its rows."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar
 
 import numpy as np
 from scipy.special import expit
@@ -12,7 +12,6 @@ from labelgap.kernels.probabilities import log_odds, mean_log_odds
 from labelgap.mend._imputed_labels import ImputedLabels
 from labelgap.mend._known_labels import ResidualCorrelation
 from labelgap.mend._portfolio import Portfolio
-from labelgap.mend._prediction_frames import check_container, framed
 from labelgap.mend._selection import ValidationResult
 from labelgap.one_vs_rest import ConstantLabel, all_scores, readable_by_workers
 from labelgap.propensity import relevance_log_odds
@@ -36,25 +35,6 @@ class MendPredictions(LabelGapClassifier):
     _residuals: ResidualCorrelation
     _sigmoid: tuple[float, float] | None
     _training_frequency: Any
-
-    def set_output(self, *, transform: str | None = None) -> Self:
-        """Say what predictions are returned as, in the way of scikit-learn's transformers.
-
-        Parameters
-        ----------
-        transform : {"default", "pandas", "polars"}, default=None
-            Arrays; or frames with the names of the labels, and with the index of ``X`` where that
-            is a frame. None changes nothing.
-
-        Returns
-        -------
-        self
-        """
-        if transform is not None:
-            check_container(transform)
-            # clone takes it over under this name
-            self._sklearn_output_config = {"transform": transform}
-        return self
 
     def _decision_function(self, X: Any) -> np.ndarray:
         X = readable_by_workers(X)
@@ -90,16 +70,12 @@ class MendPredictions(LabelGapClassifier):
             others, and come back as 0 and 1. Unlabeled zeros count as unknown. For
             ``estimator="auto"``.
         """
-        probabilities = super().predict_proba(X)
+        probabilities = self._label_probabilities(X)
         if known is not None:
             residuals = self._residual_model()
             known = self._read_known(known, len(probabilities))
             probabilities = residuals.update(probabilities, known)
-        return framed(self, probabilities, X)
-
-    def decision_function(self, X: Any) -> np.ndarray:
-        """Return scores of shape (n_samples, n_labels): the larger, the more relevant."""
-        return framed(self, super().decision_function(X), X)
+        return self._framed(probabilities, X)
 
     def member_proba(self, X: Any) -> dict[str, np.ndarray]:
         """Return what each member of the portfolio predicts alone.
@@ -143,7 +119,7 @@ class MendPredictions(LabelGapClassifier):
         ndarray of int, shape (n_samples,)
             Positions of labels.
         """
-        probabilities = super().predict_proba(X)
+        probabilities = self._label_probabilities(X)
         residuals = self._residual_model()
         given = np.full(probabilities.shape, np.nan)
         if known is not None:
@@ -164,7 +140,7 @@ class MendPredictions(LabelGapClassifier):
         """Return labels of 0 and 1, of shape (n_samples, n_labels); classes for a vector target."""
         probabilities = self._predict_proba(self._validate_predict(X))
         thresholds = self.thresholds_ if self.target_.kind == "multilabel" else 0.5
-        return framed(self, self.target_.decide(probabilities, threshold=thresholds), X)
+        return self._framed(self.target_.decide(probabilities, threshold=thresholds), X)
 
     def _forget_training_rows(self) -> None:
         """Drop what predictions do not need and a model file should not hold."""

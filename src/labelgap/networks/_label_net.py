@@ -437,17 +437,18 @@ class LabelNet(LabelGapClassifier):
         without : int, default=None
             A number in ``folds``: predict by the network that left out its rows, not by the mean.
         """
-        X = self._validate_predict(X)
+        rows = self._validate_predict(X)
         if known is None:
-            found = self._mean_probability(X, None, without)
-            return self.target_.probabilities(found)
+            found = self._mean_probability(rows, None, without)
+            return self._framed(self.target_.probabilities(found), X)
         if self.label_coefs_ is None:
             raise ValueError(
                 "known: this network was fitted without inputs for known labels; fit it with "
                 "known_labels=True"
             )
-        values = self._read_known(known, X.shape[0])
-        return np.where(np.isnan(values), self._mean_probability(X, values, without), values)
+        values = self._read_known(known, rows.shape[0])
+        found = self._mean_probability(rows, values, without)
+        return self._framed(np.where(np.isnan(values), found, values), X)
 
     def _forget_training_rows(self) -> None:
         """Drop what predictions do not need: ``partial_fit`` then starts anew."""
