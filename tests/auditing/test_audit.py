@@ -7,6 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from scipy import sparse
+from sklearn.ensemble import RandomForestClassifier
 from sklearn.linear_model import LogisticRegression
 
 from labelgap import Audit, Labels, audit, impute
@@ -136,11 +137,126 @@ def test_it_goes_to_json_and_back(found):
     assert Audit.from_json(found.to_json()) == found
 
 
-def test_complete_labels_have_no_gaps():
+def test_nothing_is_called_complete_where_obvious_labels_may_come_first():
     X, full = generated(n=2000)
     seen = audit(X, full)
+    constant = seen.missing.scenarios[0]
+    assert constant.mechanism == "one rate for all labels"
+    assert constant.value < 0.05 * full.n_positives() < seen.missing.high
+    assert not seen.missing.identified
+    assert "cannot be told from one table" in seen.summary.sentences[0]
+    assert "nearly always recorded" in seen.summary.gaps_in_words
+
+
+def test_labels_that_features_determine_are_complete():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(6000, 3))
+    X[np.abs(X) < 0.3] += 1.0
+    seen = audit(X, (X > 0) * 1.0, estimator=LogisticRegression(C=1e4))
     assert seen.summary.gaps == "none"
     assert seen.summary.sentences[0].startswith("Few labels seem to be missing")
+
+
+def test_items_that_nobody_opened_are_named_and_imputed():
+    X, full = generated(n=1500)
+    carry = full.n_positives(axis=1) > 0
+    X, full = X[carry], full[carry]
+    stripped = np.random.default_rng(0).random(full.n_samples) < 0.4
+    Y = full.to_dense() * ~stripped[:, None]
+    seen = audit(X, Y, n_suggestions=300)
+    named = {int(one.item) for one in seen.unopened_items}
+    assert named == set(np.flatnonzero(stripped).tolist())
+    probabilities = [one.probability for one in seen.unopened_items]
+    assert probabilities == sorted(probabilities, reverse=True)
+    assert min(probabilities) > 0.5
+    lost = full.to_dense()[stripped].sum()
+    assert abs(seen.missing.value / lost - 1) < 0.25
+    right = [full.to_dense()[int(one.item), int(one.label)] for one in seen.suggestions]
+    claimed = [one.probability for one in seen.suggestions]
+    assert np.mean(right) > 0.9
+    assert abs(np.mean(right) - np.mean(claimed)) < 0.1
+    assert "look as if nobody opened them" in " ".join(seen.summary.sentences)
+
+
+def test_items_that_rightly_carry_nothing_were_opened():
+    X, full = generated(n=1500)
+    full = full[:, [2, 3]]
+    seen = audit(X, full)
+    empty = int((full.n_positives(axis=1) == 0).sum())
+    assert empty > 200
+    expected = sum(one.probability for one in seen.unopened_items)
+    assert expected < 0.35 * empty
+
+
+def test_labels_that_are_lost_at_their_own_rates_are_told_apart():
+    X, full = generated(n=2000)
+    rates = np.linspace(0.1, 0.8, L)
+    Y = full.to_dense() * (np.random.default_rng(0).random(full.shape) > rates)
+    seen = audit(X, Y, n_suggestions=500)
+    found = np.array([one.label_frequency.value for one in seen.labels])
+    assert np.corrcoef(np.argsort(np.argsort(found)), np.arange(L))[0, 1] < -0.7
+    lost = full.n_positives() - Y.sum()
+    assert seen.missing.low < lost < seen.missing.high
+    right = [full.to_dense()[int(one.item), int(one.label)] for one in seen.suggestions]
+    assert np.mean(right) > 0.75
+
+
+def test_given_probabilities_take_the_place_of_features(hidden):
+    X, full, shown = hidden
+    truth = full.to_dense()
+    said = np.clip(0.6 * truth + 0.02 + 0.1 * np.random.default_rng(0).random(truth.shape), 0, 1)
+    for features in (None, X):
+        seen = audit(features, shown, pred_probs=said, n_suggestions=200)
+        right = np.mean(
+            [truth[int(one.item), int(one.label.split()[1])] for one in seen.suggestions]
+        )
+        assert right > 0.97
+    with pytest.raises(ValueError, match="X is None"):
+        audit(None, shown)
+    with pytest.raises(ValueError, match=r"pred_probs has the shape \(500, 3\)"):
+        audit(X, shown, pred_probs=said[:, :3])
+    with pytest.raises(ValueError, match=r"pred_probs\[0, 0\] is"):
+        audit(X, shown, pred_probs=said * 3 - 1)
+    with pytest.raises(ValueError, match="give one"):
+        audit(X, shown, pred_probs=said, estimator=LogisticRegression())
+
+
+def test_any_estimator_predicts_from_the_features():
+    rng = np.random.default_rng(0)
+    X = rng.uniform(-1, 1, size=(800, 4))
+    inside = (np.abs(X[:, :3]) < 0.4).astype(float)  # no straight line tells these
+    shown = inside * (rng.random(inside.shape) < 0.6)
+    right = {}
+    for name, estimator in (
+        ("linear", LogisticRegression()),
+        ("forest", RandomForestClassifier(50, random_state=0)),
+        ("ours", None),
+    ):
+        seen = audit(X, shown, estimator=estimator, n_suggestions=200)
+        right[name] = np.mean([inside[int(s.item), int(s.label)] for s in seen.suggestions])
+    assert right["linear"] < 0.6 < 0.9 < min(right["forest"], right["ours"])
+    with pytest.raises(TypeError, match="give a classifier"):
+        audit(X, shown, estimator="forest")
+
+
+def test_planted_labels_are_questioned():
+    X, full = generated(n=1500)
+    rng = np.random.default_rng(0)
+    planted = (full.to_dense() == 0) & (rng.random(full.shape) < 0.02)
+    seen = audit(X, full.to_dense() + planted)
+    listed = [planted[int(one.item), int(one.label)] for one in seen.wrong_positives]
+    probabilities = [one.probability for one in seen.wrong_positives]
+    assert probabilities == sorted(probabilities, reverse=True)
+    assert np.mean(listed[:50]) > 0.8
+    assert [one.rank for one in seen.wrong_positives] == list(range(1, len(listed) + 1))
+
+
+def test_suggestions_claim_what_the_panel_shows(found):
+    assert sum(one.n for one in found.claims) == len(found.suggestions)
+    claimed = sum(one.n * one.claimed for one in found.claims)
+    assert claimed == pytest.approx(sum(one.probability for one in found.suggestions))
+    assert all(one.low <= one.claimed <= one.high for one in found.claims)
+    assert len({one.probability for one in found.suggestions}) == len(found.suggestions)
 
 
 def test_unknown_entries_are_suggested_where_they_are_relevant():
@@ -251,7 +367,7 @@ def test_progress_is_reported_to_the_end(hidden):
     calls = []
     audit(X, shown, n_suggestions=10, progress=lambda *call: calls.append(call))
     stages = list(dict.fromkeys(stage for stage, _, _ in calls))
-    assert len(stages) == 5
+    assert len(stages) == 9
     assert "comparing pairs of labels" in stages
     for stage in stages:
         done = [(n, total) for name, n, total in calls if name == stage]
@@ -360,8 +476,11 @@ def test_a_frame_names_its_columns(hidden):
 def test_what_the_number_rests_on():
     X, full = generated()
     unlabeled = audit(X, hide_positives(full, 0.4, random_state=1).labels).missing
-    assert unlabeled.basis.startswith("one table; labels are lost")
-    assert unlabeled.identified
+    assert unlabeled.basis.startswith("one table; a range over several ways")
+    assert not unlabeled.identified
+    assert len(unlabeled.scenarios) == 4
+    for scenario in unlabeled.scenarios:
+        assert unlabeled.low <= scenario.low <= scenario.value <= scenario.high <= unlabeled.high
     unknown = audit(X, hide_entries(full, 0.4, random_state=1).labels).missing
     assert unknown.basis.startswith("one table; entries are unknown")
     rng = np.random.default_rng(0)

@@ -14,12 +14,9 @@ from labelgap.auditing._label_and_item_quality import (
 )
 from labelgap.auditing._score_counts import (
     N_BINS,
-    N_COARSE,
     ScoreCounts,
-    TopScored,
     bin_centres,
     bins_of,
-    probabilities_of,
     rising_fraction,
 )
 from labelgap.propensity import (
@@ -43,17 +40,13 @@ def drawn(fraction_recorded, n=40_000, seed=0, slope=12.0):
 
 def counts_of(scores, recorded):
     ones, zeros = binned(scores, recorded), binned(scores, ~recorded)
-    nothing = TopScored(np.empty(0, int), np.empty(0, int), np.empty(0))
     half = np.arange(scores.size) % 2
     halves = np.array(
         [[binned(scores, (half == h) & (recorded == v)) for v in (False, True)] for h in (0, 1)]
     )
-    empty = np.zeros((1, N_COARSE), dtype=int)
     unknown = np.zeros((1, N_BINS), dtype=int)
     decided = np.zeros_like(unknown)
-    return ScoreCounts(
-        ones[None], zeros[None], unknown, decided, halves, empty, empty, nothing, nothing
-    )
+    return ScoreCounts(ones[None], zeros[None], unknown, decided, halves)
 
 
 def test_areas_agree_with_scikit_learn():
@@ -151,25 +144,6 @@ def test_wilson_interval():
     low, high = wilson_interval(np.array([0.0, 50.0]), np.array([10.0, 100.0]))
     np.testing.assert_allclose(low, [0, 0.4038], atol=2e-4)
     np.testing.assert_allclose(high, [0.2775, 0.5962], atol=2e-4)
-
-
-@pytest.mark.parametrize("fraction", [0.5, 0.8])
-def test_probabilities_of_zeros_are_those_of_missing_labels(fraction):
-    scores, relevant, recorded = drawn(fraction, n=200_000)
-    probabilities = probabilities_of(counts_of(scores, recorded), fraction)
-    predicted = probabilities.of_zeros(scores)
-    missing = relevant & ~recorded
-    for low, high in ((0.0, 0.05), (0.1, 0.4), (0.4, 0.7), (0.7, 1.0)):
-        here = ~recorded & (predicted >= low) & (predicted < high)
-        assert abs(predicted[here].mean() - missing[here].mean()) < 0.06
-    assert abs(predicted[~recorded].sum() / missing.sum() - 1) < 0.05
-
-
-def test_negative_zeros_have_no_probability():
-    scores, _, recorded = drawn(1.0, n=5000)
-    probabilities = probabilities_of(counts_of(scores, recorded), None)
-    assert not probabilities.if_zero.any()
-    assert probabilities.of_unknown(np.array([0.9]))[0] > 0.9
 
 
 def test_probabilities_rise_with_the_score():

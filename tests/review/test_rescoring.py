@@ -97,13 +97,14 @@ def test_answers_improve_what_is_said_of_others(kind, rng):
 def test_an_answer_has_no_part_in_its_own_score():
     # the row of an entry is left out of what scores it
     candidates, _, again = drawn("zeros")
-    model, _ = again._model_and_frequency
+    start = again._start
+    X = start.model.rows.inputs
     row, column = candidates.rows[[5]], candidates.columns[[5]]
     scores = []
     for state in (State.RELEVANT, State.NEGATIVE):
         known = again._labels.with_entries(row, column, state)
-        ridge = RidgeImputer(*model.ridge.penalties_).fit(model.X, known)
-        blocks = ridge.left_out_blocks(model.X, known)
+        ridge = RidgeImputer(*start.ridge.penalties_).fit(X, known)
+        blocks = ridge.left_out_blocks(X, known)
         scores.append(_scores_at(blocks, candidates.rows, candidates.columns))
     moved = np.abs(scores[0] - scores[1])
     same_label = (candidates.columns == column) & (candidates.rows != row)

@@ -29,7 +29,8 @@ places = [
 ]
 right = np.mean([complete[place] for place in places])
 print(f"more than 9 of 10 of the first 300 are right: {right > 0.9}")
-print([other.label for other in found.suggestions[0].evidence.cooccurring][:1])
+helped = next(one for one in found.suggestions if one.evidence.cooccurring)
+print([other.label for other in helped.evidence.cooccurring][:1])
 
 # [json]
 from labelgap import Audit

@@ -29,28 +29,24 @@ from labelgap.auditing._audit_result import (
     Provenance,
 )
 from labelgap.auditing._audit_text import gaps_in_words, sentences_of
+from labelgap.auditing._entry_probabilities import entry_probabilities
 from labelgap.auditing._label_and_item_quality import (
     calibration_curve,
+    claim_bins,
     item_audit,
     label_audits,
     learning_curve,
+    unopened_items,
 )
 from labelgap.auditing._label_pairs import pair_audit
-from labelgap.auditing._out_of_fold import OutOfFold, count_and_calibrate
+from labelgap.auditing._loss_model import LossModel, estimate_loss
+from labelgap.auditing._missing_labels import FEW, missing_labels
+from labelgap.auditing._out_of_fold import OutOfFold, ScoreSource
 from labelgap.auditing._review_decisions import ReviewDecisions
-from labelgap.auditing._score_counts import (
-    Advance,
-    ScoreCounts,
-    expected_missing,
-    probabilities_of,
-    silent,
-)
+from labelgap.auditing._score_counts import Advance, count_scores, silent
 from labelgap.auditing._suggestion_evidence import make_suggestions
 from labelgap.auditing._topics_and_features import find_topics, select_features
-from labelgap.propensity import FrequencyEstimate
-
-_BASIS_OF_ZEROS = "one table; labels are lost independently of how obvious they are"
-_BASIS_OF_UNKNOWN = "one table; entries are unknown independently of whether they are relevant"
+from labelgap.auditing._wrong_positives import wrong_positives
 
 
 @dataclass(eq=False)
@@ -76,6 +72,8 @@ def audit(
     feature_names: Sequence[str] | None = None,
     zeros: Zeros = "auto",
     imputer: Any = None,
+    pred_probs: Any = None,
+    estimator: Any = None,
     n_suggestions: int = 1000,
     n_topics: int | None = None,
     n_selected: int | None = None,
@@ -88,15 +86,16 @@ def audit(
 ) -> Audit:
     """Find out what kind of gaps labels have, and which labels are probably missing.
 
-    An imputer predicts every label from the features and the other labels, and every entry is
-    scored by a model that was fitted without its row. Scores become probabilities by isotonic
-    regression at the known entries; the label frequency, the fraction of the relevant labels that
-    is recorded, is where these probabilities stop rising.
+    Models predict every label from the features, and from the other labels of the item; every entry
+    is scored by models that were fitted without its item. Items without a label are scored from
+    their features alone: perhaps nobody opened them. One table does not tell how its labels got
+    lost, so that the number of missing ones comes with the range over several mechanisms.
 
     Parameters
     ----------
-    X : array or sparse matrix of shape (n_items, n_features), or Dataset
-        A :class:`labelgap.data.Dataset` brings labels, ids and names of features.
+    X : array or sparse matrix of shape (n_items, n_features), Dataset, or None
+        A :class:`labelgap.data.Dataset` brings labels, ids and names of features. None needs
+        ``pred_probs``.
     Y : labels, default=None
         Whatever :func:`labelgap.as_labels` takes; None takes those of the data set.
     item_ids, feature_names : sequences, default=None
@@ -106,9 +105,17 @@ def audit(
         Whether a zero may be a missing label. "auto": where the labels say so, and where there are
         no unknown entries, since a table that marks the unknown ones has meaningful zeros.
     imputer : Imputer, default=None
-        None is :class:`labelgap.imputers.RidgeImputer`, which leaves out one row at a time. All
-        other imputers are cross-fitted, get X as it is, and give no evidence from features and
+        Predicts labels from the features and the other labels of the item. None is
+        :class:`labelgap.imputers.RidgeImputer`, which leaves out one row at a time. All other
+        imputers are cross-fitted, get X as it is, and give no evidence from features and
         co-occurring labels.
+    pred_probs : array of shape (n_items, n_labels), default=None
+        Probabilities of labels from a model of yours that did not see the item (cleanlab's
+        convention). They take the place of the models of the features.
+    estimator : classifier or estimator, default=None
+        Predicts labels from the features alone, cross-fitted: a classifier of scikit-learn, one per
+        label, or an estimator of this library. None takes logistic regressions and trees, or one
+        ridge regression for large tables.
     n_suggestions : int, default=1000
         How many probably missing labels to list.
     n_topics, n_selected : int, default=None
@@ -141,20 +148,25 @@ def audit(
     >>> kept = np.random.default_rng(0).random(Y.shape) < 0.6
     >>> result = audit(X, Y * kept, n_suggestions=20)
     >>> result.summary.gaps, result.missing.identified
-    ('unlabeled', True)
+    ('unlabeled', False)
     >>> result.missing.low < (Y * ~kept).sum() < result.missing.high
     np.True_
-    >>> float(np.mean([Y[int(s.item), int(s.label)] for s in result.suggestions]))
-    0.9
+    >>> bool(np.mean([Y[int(s.item), int(s.label)] for s in result.suggestions]) > 0.8)
+    True
     """
     if n_suggestions < 1:
         raise ValueError(f"n_suggestions={n_suggestions}: ask for at least one")
+    source = ScoreSource(imputer, estimator, pred_probs)
+    if pred_probs is not None and estimator is not None:
+        raise ValueError("pred_probs and estimator both score entries from features: give one")
+    if X is None:
+        X = _no_features(pred_probs)
     run = _AuditRun(np.random.default_rng(random_state), progress or silent)
     checked = check_input(X, Y, item_ids, feature_names, zeros, decisions)
     seed = int(run.rng.integers(2**31 - 1))
     rows = feature_rows(checked.X, checked.feature_names, scale=scale, random_state=seed)
     run.lap("preparing")
-    model = OutOfFold(imputer, checked, rows, run.rng, run.advance)
+    model = OutOfFold(source, checked, rows, run.rng, run.advance)
     run.lap("fitting")
     parts = _describe(checked, model, n_suggestions, run)
     parts |= _extras(checked, rows, n_topics, n_selected, seed, run)
@@ -185,19 +197,24 @@ def _describe(
 ) -> dict[str, Any]:
     """Return the parts of every audit."""
     labels, advance = checked.labels, run.advance
-    counts, estimate, probabilities = count_and_calibrate(model, checked, n_suggestions, advance)
+    loss = estimate_loss(model, checked, advance)
+    run.lap("how labels were lost")
+    entries = entry_probabilities(model, checked, loss, n_suggestions, advance)
+    counts = count_scores(model.score_blocks(), checked.part, advance, checked.decided_part)
+    wrong = wrong_positives(model, checked, advance)
     run.lap("scoring")
-    suggestions = make_suggestions(model, checked, counts, probabilities, n_suggestions, advance)
+    suggestions = make_suggestions(model, checked, entries.top, advance)
     run.lap("evidence")
     pairs = pair_audit(model.rows, labels, checked.names, model.feature_penalty, advance)
     run.lap("pairs")
     curve = learning_curve(model.held_out_scores, checked.part, run.rng, advance)
     run.lap("learning curve")
-    frequency = 1.0 if estimate is None else estimate.value
-    by_label = label_audits(checked, counts, probabilities, frequency)
-    items = item_audit(labels, checked.items, counts, probabilities)
-    summary, missing = _summary(checked, model.rows, estimate), _missing(counts, estimate)
-    sentences = sentences_of(summary, missing, by_label, items, pairs, suggestions)
+    missing = missing_labels(checked.part, loss, entries)
+    by_label = label_audits(checked, counts, loss, entries.by_label)
+    items, unopened = item_audit(labels, checked.items, entries), unopened_items(checked, entries)
+    summary = _summary(checked, model.rows, loss, missing)
+    n_unopened = float(entries.unopened.sum())
+    sentences = sentences_of(summary, missing, by_label, items, pairs, suggestions, n_unopened)
     run.lap("labels and items")
     return {
         "summary": replace(summary, sentences=sentences),
@@ -206,6 +223,9 @@ def _describe(
         "items": items,
         "pairs": pairs,
         "suggestions": suggestions,
+        "unopened_items": unopened,
+        "wrong_positives": wrong,
+        "claims": claim_bins(entries.top),
         "learning_curve": curve,
         "calibration": calibration_curve(counts),
     }
@@ -235,44 +255,38 @@ def _extras(
 
 
 def _summary(
-    checked: AuditInput, rows: FeatureRows, estimate: FrequencyEstimate | None
+    checked: AuditInput, rows: FeatureRows, loss: LossModel, missing: MissingEstimate
 ) -> AuditSummary:
     labels = checked.labels
     n_cells = labels.n_samples * labels.n_labels
     n_unknown = n_cells - labels.n_observed(unlabeled=True)
-    if estimate is not None and estimate.zeros != "negative":
+    frequency, n = None, labels.n_positives()
+    if checked.part.unlabeled:
+        value, low, high = (n / max(n + m, 1) for m in (missing.value, missing.high, missing.low))
+        frequency = Estimate(value, low, high)
+    if frequency is not None and missing.high >= FEW * n:
         gaps = "both" if n_unknown else "unlabeled"
     else:
         gaps = "unknown" if n_unknown else "none"
+    confident = loss.overall if checked.part.unlabeled else None
     return AuditSummary(
         n_items=labels.n_samples,
         n_labels=labels.n_labels,
         n_features=rows.scaled.shape[1],
-        n_positive=labels.n_positives(),
+        n_positive=n,
         n_unknown=n_unknown,
         gaps=gaps,  # type: ignore[arg-type]
-        gaps_in_words=gaps_in_words(n_unknown, n_cells, estimate, stated=checked.stated_unlabeled),
-        label_frequency=None if estimate is None else Estimate(*estimate[:3]),
+        gaps_in_words=gaps_in_words(n_unknown, n_cells, confident, stated=checked.stated_unlabeled),
+        label_frequency=frequency,
         sentences=(),
     )
 
 
-def _missing(counts: ScoreCounts, estimate: FrequencyEstimate | None) -> MissingEstimate:
-    """Return the expected number of missing labels.
-
-    The interval is that of the label frequency; without one, that of independent entries.
-    """
-    if estimate is not None:
-        frequency = estimate
-        value, high, low = (
-            float(expected_missing(counts, probabilities_of(counts, c)).sum())
-            for c in (frequency.value, frequency.low, frequency.high)
-        )
-        known = estimate.zeros != "unclear"
-        return MissingEstimate(value, min(low, value), max(high, value), _BASIS_OF_ZEROS, known)
-    n, p = counts.unknown.sum(axis=0), probabilities_of(counts, None).if_unknown
-    value, half = float(n @ p), 1.96 * float(np.sqrt(n @ (p * (1 - p))))
-    return MissingEstimate(value, max(0.0, value - half), value + half, _BASIS_OF_UNKNOWN, True)
+def _no_features(pred_probs: Any) -> np.ndarray:
+    """Return features of no columns for the items of the probabilities given."""
+    if pred_probs is None:
+        raise ValueError("X is None: give features, or pred_probs from a model that saw some")
+    return np.empty((len(pred_probs), 0))
 
 
 def _audit_id(provenance: Provenance) -> str:

@@ -126,6 +126,7 @@ class AuditInput:
     ``stated_unlabeled`` says whether they came with unlabeled zeros. ``modelled`` are the positions of
     the labels that can be learned: at least 5 items carry them, and one does not. ``decided`` are
     rows and columns of the entries that reviewers decided, and which of them were unlabeled zeros.
+    ``complete`` are the items of which all labels are known to be recorded.
     """
 
     X: Any
@@ -137,6 +138,7 @@ class AuditInput:
     decided: tuple[np.ndarray, np.ndarray, np.ndarray]
     n_decisions: int
     stated_unlabeled: bool
+    complete: np.ndarray
 
     @property
     def part(self) -> Labels:
@@ -215,7 +217,16 @@ def check_input(
             "items, or join labels"
         )
     return AuditInput(
-        X, feature_names, labels, names, items, modelled, decided, n_decisions, stated
+        X,
+        feature_names,
+        labels,
+        names,
+        items,
+        modelled,
+        decided,
+        n_decisions,
+        stated,
+        np.zeros(n_samples, dtype=bool),
     )
 
 

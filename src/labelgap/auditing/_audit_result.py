@@ -14,7 +14,7 @@ from labelgap._records import from_plain, to_plain
 from labelgap.auditing._audit_text import audit_tables, card_of, line_of
 from labelgap.extras import require
 
-SCHEMA = 2
+SCHEMA = 3
 
 GapKind = Literal["unknown", "unlabeled", "both", "none"]
 
@@ -29,11 +29,22 @@ class Estimate:
 
 
 @dataclass(frozen=True)
-class MissingEstimate:
-    """How many relevant labels are probably not recorded, with a 95% interval.
+class MissingScenario:
+    """How many labels are missing if they got lost in one way, the ``mechanism``."""
 
-    ``basis`` names the data and the assumption it rests on; ``identified`` is False where labels are
-    too hard to predict to tell complete labels from incomplete ones.
+    mechanism: str
+    value: float
+    low: float
+    high: float
+
+
+@dataclass(frozen=True)
+class MissingEstimate:
+    """How many relevant labels are probably not recorded, with a range.
+
+    ``basis`` names the data and the assumption it rests on. One table with unlabeled zeros does not
+    tell how its labels got lost: ``low`` and ``high`` are then the range over the ``scenarios``, and
+    ``identified`` says whether these agree within a quarter. Otherwise they are a 95% interval.
     """
 
     value: float
@@ -41,6 +52,7 @@ class MissingEstimate:
     high: float
     basis: str
     identified: bool
+    scenarios: tuple[MissingScenario, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -225,6 +237,39 @@ class Suggestion:
 
 
 @dataclass(frozen=True)
+class UnopenedItem:
+    """An item without labels that perhaps nobody opened, with the number of labels it should have."""
+
+    item: str
+    probability: float
+    expected_missing: float
+
+
+@dataclass(frozen=True)
+class WrongPositive:
+    """A recorded label that is probably wrong; ``rank`` 1 is the most probable."""
+
+    rank: int
+    item: str
+    label: str
+    probability: float
+
+
+@dataclass(frozen=True)
+class ClaimBin:
+    """Suggestions between two probabilities: how many, and their mean probability.
+
+    ``if_obvious_first`` is that mean if people recorded the obvious labels first.
+    """
+
+    low: float
+    high: float
+    n: int
+    claimed: float
+    if_obvious_first: float
+
+
+@dataclass(frozen=True)
 class LearningPoint:
     """Average precision on held-out items, learned from some others that carry n_labels labels."""
 
@@ -307,7 +352,8 @@ class Audit:
     """The result of :func:`labelgap.audit`: what is missing, where, and how well that is known.
 
     The ``audit_id`` is derived from data and settings: the same audit has the same id, and decisions
-    refer to it. ``suggestions`` are sorted by falling probability; ``topics`` and
+    refer to it. ``suggestions``, ``unopened_items`` and ``wrong_positives`` are sorted by falling
+    probability; ``claims`` sum up the probabilities of the suggestions. ``topics`` and
     ``selected_features`` are None unless asked for.
 
     See Also
@@ -321,9 +367,9 @@ class Audit:
     >>> X, Y = make_multilabel_classification(n_samples=300, random_state=0)
     >>> result = audit(X, Y, n_suggestions=2)
     >>> result
-    <Audit of 300 items x 5 labels: about 25 labels missing (0 to 69), 2 suggestions>
+    <Audit of 300 items x 5 labels: about 69 labels missing (1 to 250), 2 suggestions>
     >>> result.missing.basis
-    'one table; labels are lost independently of how obvious they are'
+    'one table; a range over several ways in which labels get lost'
     >>> result.suggestions[0].label, result.to_frame().shape
     ('2', (2, 8))
     >>> [label.n_positive for label in result.labels]
@@ -345,6 +391,9 @@ class Audit:
     topics: tuple[AuditTopic, ...] | None = None
     selected_features: tuple[SelectedFeature, ...] | None = None
     convergence: tuple[ConvergenceTrace, ...] = ()
+    unopened_items: tuple[UnopenedItem, ...] = ()
+    wrong_positives: tuple[WrongPositive, ...] = ()
+    claims: tuple[ClaimBin, ...] = ()
 
     def __repr__(self) -> str:
         return line_of(self)

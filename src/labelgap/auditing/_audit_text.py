@@ -19,34 +19,36 @@ if TYPE_CHECKING:
         PairAudit,
         Suggestion,
     )
-    from labelgap.propensity import FrequencyEstimate
+    from labelgap.propensity import TopScoredFraction
 
 _LIKELY = 0.5
+_NEARLY_ALWAYS = 0.9
 _N_ON_CARD = 5
 
 
 def gaps_in_words(
-    n_unknown: int, n_cells: int, frequency: FrequencyEstimate | None, *, stated: bool
+    n_unknown: int, n_cells: int, confident: TopScoredFraction | None, *, stated: bool
 ) -> str:
-    """Return what kind of gaps there are, and what shows it."""
+    """Return what kind of gaps there are, and what the most confident entries show."""
     parts = []
     if n_unknown:
         parts.append(
             f"{n_unknown:,} of {n_cells:,} entries ({_percent(n_unknown / n_cells)}) are unknown."
         )
-    if frequency is None:
+    if confident is None:
         parts.append("Zeros are taken as negative." if n_unknown else "All entries are known.")
         return " ".join(parts)
-    between = f"between {_percent(frequency.low)} and {_percent(frequency.high)}"
-    meaning = {
-        "negative": "Zeros look negative: where a label is predicted most confidently it is nearly "
-        f"always recorded ({between} of the time).",
-        "unlabeled": "Zeros look unlabeled: even where a label is predicted most confidently it is "
-        f"recorded only part of the time ({between}), so some zeros are probably missing labels.",
-        "unclear": "Whether zeros are negative or missing labels cannot be told: labels are too hard "
-        f"to predict from these features ({between} of the relevant labels may be recorded).",
-    }
-    parts.append(meaning[frequency.zeros])
+    between = f"between {_percent(confident.low)} and {_percent(confident.high)} of the time"
+    if confident.low > _NEARLY_ALWAYS:
+        parts.append(
+            f"Where a label is predicted most confidently it is nearly always recorded ({between}). "
+            "That does not show that zeros are negative: people record the obvious labels first."
+        )
+    else:
+        parts.append(
+            f"Even where a label is predicted most confidently it is recorded only {between}: some "
+            "zeros are probably missing labels, or labels are hard to predict from these features."
+        )
     if stated:
         parts.append("The labels were given with unlabeled zeros.")
     return " ".join(parts)
@@ -59,6 +61,7 @@ def sentences_of(
     items: ItemAudit,
     pairs: PairAudit,
     suggestions: Sequence[Suggestion],
+    n_unopened: float = 0.0,
 ) -> tuple[str, ...]:
     """Return what a reader should know first, most important first."""
     sentences = [_missing_sentence(summary, missing)]
@@ -89,17 +92,22 @@ def sentences_of(
         )
     n = items.n_without_labels
     if n:
-        sentences.append(f"{n:,} {'item carries' if n == 1 else 'items carry'} no label at all.")
+        carry = "item carries" if n == 1 else "items carry"
+        unopened = f", and about {rounded(n_unopened)} of them look as if nobody opened them"
+        sentences.append(f"{n:,} {carry} no label at all{unopened if n_unopened >= 1 else ''}.")
     return tuple(sentences)
 
 
 def _missing_sentence(summary: AuditSummary, missing: MissingEstimate) -> str:
     beside = f"beside {summary.n_positive:,} that are recorded"
+    low, high = rounded(missing.low), rounded(missing.high)
     if summary.gaps == "none":
-        return f"Few labels seem to be missing: at most about {rounded(missing.high)}, {beside}."
+        return f"Few labels seem to be missing: at most about {high}, {beside}."
+    if missing.identified:
+        return f"About {rounded(missing.value)} labels are probably missing ({low} to {high}), {beside}."
     return (
-        f"About {rounded(missing.value)} labels are probably missing (95% interval: "
-        f"{rounded(missing.low)} to {rounded(missing.high)}), {beside}."
+        f"Between {low} and {high} labels are missing, {beside}: how many cannot be told from one "
+        f"table, since it depends on how labels got lost; {rounded(missing.value)} is our estimate."
     )
 
 

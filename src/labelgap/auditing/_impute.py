@@ -8,10 +8,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from labelgap.auditing._audit_input import Zeros, check_input, feature_rows
-from labelgap.auditing._out_of_fold import OutOfFold, count_and_calibrate
+from labelgap.auditing._entry_probabilities import entry_probabilities
+from labelgap.auditing._loss_model import estimate_loss
+from labelgap.auditing._out_of_fold import OutOfFold, ScoreSource
 from labelgap.auditing._review_decisions import ReviewDecisions
 from labelgap.auditing._score_counts import Advance, silent
-from labelgap.auditing._suggestion_evidence import top_entries
 
 
 class ImputedEntries(NamedTuple):
@@ -56,7 +57,7 @@ def impute(
     threshold : float, default=0.5
         The probability that an entry must exceed.
     max_entries : int, default=1_000_000
-        At most so many zeros, and so many unknown entries, the most probable.
+        At most so many entries, the most probable.
     zeros : {"auto", "negative", "unlabeled"}, default="auto"
     scale : bool, default=True
     item_ids : sequence of length n_items, default=None
@@ -91,14 +92,9 @@ def impute(
     rng = np.random.default_rng(random_state)
     checked = check_input(X, Y, item_ids, None, zeros, decisions)
     rows = feature_rows(checked.X, scale=scale, random_state=int(rng.integers(2**31 - 1)))
-    model = OutOfFold(imputer, checked, rows, rng, advance)
-    counts, estimate, probabilities = count_and_calibrate(model, checked, max_entries, advance)
-    unlabeled = checked.part.unlabeled
-    if estimate is not None and estimate.zeros == "negative" and not checked.part.has_unknown:
-        # the table is complete, as far as can be told
-        nothing = np.empty(0, dtype=np.intp)
-        return ImputedEntries(nothing, nothing, np.empty(0))
-    at, labels, _, probability = top_entries(counts, probabilities, unlabeled=unlabeled)
-    order = np.lexsort((labels, at, -probability))
-    order = order[probability[order] > threshold]
-    return ImputedEntries(at[order], checked.modelled[labels[order]], probability[order])
+    model = OutOfFold(ScoreSource(imputer), checked, rows, rng, advance)
+    loss = estimate_loss(model, checked, advance)
+    top = entry_probabilities(model, checked, loss, max_entries, advance).top
+    kept = top.probabilities > threshold
+    labels = checked.modelled[top.labels[kept]]
+    return ImputedEntries(top.rows[kept], labels, top.probabilities[kept])

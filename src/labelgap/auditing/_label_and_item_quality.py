@@ -6,33 +6,33 @@ from collections.abc import Callable
 
 import numpy as np
 from scipy.special import expit, logit
-from scipy.stats import beta
 
 from labelgap.auditing._audit_input import AuditInput
 from labelgap.auditing._audit_result import (
     CalibrationBin,
+    ClaimBin,
     Estimate,
     ItemAudit,
     ItemRate,
     LabelAudit,
     LearningPoint,
+    UnopenedItem,
 )
+from labelgap.auditing._entry_probabilities import EntryProbabilities, TopEntries
+from labelgap.auditing._loss_model import LossModel
 from labelgap.auditing._score_counts import (
     N_BINS,
     Advance,
     ScoreCounts,
-    ScoreProbabilities,
     bins_of,
-    coarse_means,
-    expected_missing,
     rising_fraction,
 )
 from labelgap.labels import Labels, State
 from labelgap.propensity import wilson_interval
 
 _Z = 1.96
-_CONFIDENT = 0.9
-_PRIOR_STRENGTH = (2.0, 200.0)
+_HIDDEN = 0.75
+_LEAST_UNOPENED = 0.05
 _N_WORST_ITEMS = 25
 _ITEM_EDGES = np.round(np.linspace(0, 1, 11), 1)
 _FRACTIONS = (0.125, 0.25, 0.5, 1.0)
@@ -40,21 +40,20 @@ _MOST_HELD_OUT, _N_GROUPS, _N_RESAMPLES = 2000, 20, 200
 _CALIBRATION_EDGES = np.array(
     [0, 0.01, 0.02, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0]
 )
+_CLAIM_EDGES = np.round(np.linspace(0, 1, 11), 1)
 _LEARNING = "learning from fewer items"
 
 
 def label_audits(
-    checked: AuditInput,
-    counts: ScoreCounts,
-    probabilities: ScoreProbabilities,
-    label_frequency: float,
+    checked: AuditInput, counts: ScoreCounts, loss: LossModel, missing: np.ndarray
 ) -> tuple[LabelAudit, ...]:
     """Return one record per label; those that cannot be learned were not counted."""
     labels = checked.labels
     n_positive = labels.n_positives(axis=0)
     observed = labels.n_observed(axis=0, unlabeled=True) / max(labels.n_samples, 1)
-    missing = expected_missing(counts, probabilities)
-    frequencies = _label_frequencies(counts, probabilities, label_frequency, missing)
+    seen = (counts.relevant + counts.zero + counts.decided).sum(axis=0)
+    recorded = rising_fraction(seen, counts.relevant.sum(axis=0))
+    frequencies = _label_frequencies(checked.part, loss, missing)
     records = []
     for label, k in enumerate(checked.places):
         known = (checked.names[label], int(n_positive[label]), float(observed[label]))
@@ -70,45 +69,26 @@ def label_audits(
                 too_rare=False,
                 auc=auc_of(ones, zeros),
                 average_precision=average_precision_of(ones, zeros),
-                calibration_error=_calibration_error(ones, zeros, probabilities.if_known),
+                calibration_error=_calibration_error(ones, zeros, recorded),
             )
         )
     return tuple(records)
 
 
-def _label_frequencies(
-    counts: ScoreCounts, probabilities: ScoreProbabilities, c: float, missing: np.ndarray
-) -> list[Estimate]:
-    """Return the label frequency of each label, c being that of all.
+def _label_frequencies(part: Labels, loss: LossModel, missing: np.ndarray) -> list[Estimate]:
+    """Return the label frequency of each label: the recorded ones of those and the missing ones.
 
-    With unlabeled zeros: the fraction recorded among the entries that are relevant with a
-    probability of at least 0.9, shrunk to that of all labels by how much labels differ (a beta
-    prior fitted by moments). Otherwise the known ones divided by the known and expected ones.
+    With unlabeled zeros one table does not tell whether hidden labels are recorded as often as
+    obvious ones: the interval ends at 1, and begins below what the most confident entries show.
     """
-    if not probabilities.if_zero.any():
-        ones, p = counts.relevant.sum(axis=1), probabilities.if_unknown
-        half = _Z * np.sqrt(counts.unknown @ (p * (1 - p)))
-        low, high = ones / (ones + missing + half), ones / (ones + np.maximum(missing - half, 0))
-        return _estimates(ones / (ones + missing), low, high)
-    confident = probabilities.if_known >= _CONFIDENT * c
-    hits = counts.relevant[:, confident].sum(axis=1).astype(float)
-    n = hits + (counts.zero + counts.decided)[:, confident].sum(axis=1)
-    mean = float(np.clip(hits.sum() / n.sum() if n.sum() else c, 0.02, 0.98))
-    strength = _prior_strength(hits, n, mean)
-    a, b = mean * strength + hits, (1 - mean) * strength + n - hits
-    return _estimates(a / (a + b), beta.ppf(0.025, a, b), beta.ppf(0.975, a, b))
-
-
-def _prior_strength(hits: np.ndarray, n: np.ndarray, mean: float) -> float:
-    """Return a + b of the beta distribution whose variance is that of labels beyond noise."""
-    used = n >= 5
-    if used.sum() < 3:
-        return _PRIOR_STRENGTH[0]
-    fractions = hits[used] / n[used]
-    between = np.average((fractions - mean) ** 2 - mean * (1 - mean) / n[used], weights=n[used])
-    if between <= 0:
-        return _PRIOR_STRENGTH[1]
-    return float(np.clip(mean * (1 - mean) / between - 1, *_PRIOR_STRENGTH))
+    ones = part.n_positives(axis=0)
+    value = ones / np.maximum(ones + missing, 1e-9)
+    if part.unlabeled:
+        low = _HIDDEN * loss.opened * loss.low_of_labels
+        return _estimates(value, np.minimum(low, value), np.ones(value.size))
+    half = _Z * np.sqrt(missing)
+    low, high = ones / (ones + missing + half), ones / (ones + np.maximum(missing - half, 0))
+    return _estimates(value, low, high)
 
 
 def _estimates(value: np.ndarray, low: np.ndarray, high: np.ndarray) -> list[Estimate]:
@@ -123,16 +103,12 @@ def _calibration_error(ones: np.ndarray, zeros: np.ndarray, probability: np.ndar
     return float(np.abs(predicted - hits).sum() / max(n.sum(), 1))
 
 
-def item_audit(
-    labels: Labels, items: np.ndarray, counts: ScoreCounts, probabilities: ScoreProbabilities
-) -> ItemAudit:
+def item_audit(labels: Labels, items: np.ndarray, entries: EntryProbabilities) -> ItemAudit:
     """Return how completely items are labelled, and the items with most expected gaps."""
     n_positive = labels.n_positives(axis=1)
     observed = labels.n_observed(axis=1, unlabeled=True) / max(labels.n_labels, 1)
-    zero, zero_spread = coarse_means(probabilities.if_zero, counts.zero.sum(axis=0))
-    unknown, unknown_spread = coarse_means(probabilities.if_unknown, counts.unknown.sum(axis=0))
-    missing = counts.row_zero @ zero + counts.row_unknown @ unknown
-    half = _Z * np.sqrt(counts.row_zero @ zero_spread + counts.row_unknown @ unknown_spread)
+    missing = entries.by_item
+    half = _Z * np.sqrt(entries.item_variance)
     recorded = _ratio(n_positive, missing)
     low = _ratio(n_positive, missing + half)
     high = _ratio(n_positive, np.maximum(missing - half, 0))
@@ -153,6 +129,33 @@ def item_audit(
             )
             for row in worst
         ),
+    )
+
+
+def unopened_items(checked: AuditInput, entries: EntryProbabilities) -> tuple[UnopenedItem, ...]:
+    """Return the items that perhaps nobody opened, the most probable first."""
+    order = np.lexsort((-entries.by_item, -entries.unopened))
+    order = order[entries.unopened[order] >= _LEAST_UNOPENED]
+    return tuple(
+        UnopenedItem(
+            str(checked.items[row]), float(entries.unopened[row]), float(entries.by_item[row])
+        )
+        for row in order
+    )
+
+
+def claim_bins(top: TopEntries) -> tuple[ClaimBin, ...]:
+    """Return what the suggestions claim, by their probability."""
+    at = np.clip(np.searchsorted(_CLAIM_EDGES, top.probabilities, side="right") - 1, 0, 9)
+    return tuple(
+        ClaimBin(
+            float(_CLAIM_EDGES[k]),
+            float(_CLAIM_EDGES[k + 1]),
+            int((at == k).sum()),
+            float(top.probabilities[at == k].mean()),
+            float(top.obvious_first[at == k].mean()),
+        )
+        for k in np.unique(at)
     )
 
 

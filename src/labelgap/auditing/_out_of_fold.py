@@ -1,129 +1,271 @@
-"""Out-of-fold scores of all entries, from the ridge model of the audit or from any imputer."""
+"""Out-of-fold probabilities that entries are recorded: from features alone, and with other labels.
+
+The labels of an item help to predict its other labels, but not on an item that nobody opened: its
+labels are absent, which looks as if none applied. Every entry therefore has two probabilities. Models
+learn from the items that were opened; each kind of probability is a stack of their log-odds, fitted to
+entries that had no part in them.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
+from scipy.special import expit
 from sklearn.base import clone
+from sklearn.linear_model import LogisticRegression
 
 from labelgap.auditing._audit_input import AuditInput, FeatureRows
-from labelgap.auditing._score_counts import (
-    Advance,
-    ScoreBlocks,
-    ScoreCounts,
-    ScoreProbabilities,
-    count_scores,
-    frequency_of,
-    probabilities_of,
+from labelgap.auditing._feature_scores import (
+    FeatureModel,
+    cross_fitted_scores,
+    default_models,
+    given_scores,
 )
+from labelgap.auditing._score_counts import Advance, ScoreBlocks
 from labelgap.imputers import Imputer, RidgeImputer, cross_fitted, draw_folds
-from labelgap.propensity import FrequencyEstimate
+from labelgap.kernels.probabilities import log_odds
+from labelgap.labels import Labels
+from labelgap.memory import block_size
 
-_LABELS_AT_ONCE = 64
 _DEFAULT_PENALTY = 10.0
+_FEWEST_STACKED, _MOST_STACKED = 300, 400_000
+_LEAST = 1e-3
+_FITTING = "fitting models of the features"
+
+
+class ScoreSource(NamedTuple):
+    """What scores the entries: nothing given means the models of the audit."""
+
+    imputer: Imputer | None = None
+    estimator: Any = None
+    pred_probs: Any = None
+
+
+class ScoredRows(NamedTuple):
+    """Some rows with the probabilities that their entries are recorded, all labels at once.
+
+    ``joint`` also uses the other labels of the row.
+    """
+
+    rows: slice
+    features: np.ndarray
+    joint: np.ndarray
+
+
+class _Stack(NamedTuple):
+    """A logistic regression on the log-odds of several scores."""
+
+    weights: np.ndarray
+    intercept: float
+
+    @classmethod
+    def fit(cls, scores: list[np.ndarray], truth: np.ndarray) -> _Stack:
+        """Learn from entries: scores of shape (n,) each, and whether they are recorded."""
+        if not scores or not truth.any() or truth.all():
+            return cls(np.full(len(scores), 1 / max(len(scores), 1)), 0.0)
+        design = np.column_stack([_bounded_log_odds(score) for score in scores])
+        model = LogisticRegression(max_iter=300).fit(design, truth)
+        return cls(model.coef_[0], float(model.intercept_[0]))
+
+    def probabilities(self, scores: list[np.ndarray]) -> np.ndarray:
+        total: Any = self.intercept
+        for weight, score in zip(self.weights, scores, strict=True):
+            total = total + weight * _bounded_log_odds(score)
+        return np.asarray(expit(total))
+
+
+def _bounded_log_odds(scores: np.ndarray) -> np.ndarray:
+    return np.asarray(log_odds(np.clip(scores, _LEAST, 1 - _LEAST)))
 
 
 class OutOfFold:
-    """Scores in which no row had a part in the model that gave its scores.
-
-    :class:`labelgap.imputers.RidgeImputer` leaves out one row at a time and gets the scaled
-    features; all other imputers are cross-fitted on 2 to 5 folds and get the features as given.
+    """Probabilities in which no row had a part in the models that gave its own.
 
     Parameters
     ----------
-    imputer : Imputer or None
-        None is the ridge imputer, with penalties chosen with ``rng``.
+    source : ScoreSource
     checked : AuditInput
     rows : FeatureRows
     rng : Generator
     advance : callable
     """
 
+    ridge: RidgeImputer | None
+
     def __init__(
         self,
-        imputer: Imputer | None,
+        source: ScoreSource,
         checked: AuditInput,
         rows: FeatureRows,
         rng: np.random.Generator,
         advance: Advance,
     ) -> None:
-        self.labels, self.rows = checked.part, rows
-        self.ridge: RidgeImputer | None = None
-        if imputer is not None and not isinstance(imputer, Imputer):
+        self.labels, self.rows, self.source = checked.part, rows, source
+        self._checked, self._rng, self._advance = checked, rng, advance
+        self._seed = int(rng.integers(2**31 - 1))
+        if source.imputer is not None and not isinstance(source.imputer, Imputer):
             raise TypeError(
-                f"imputer={imputer!r} is not an Imputer; "
+                f"imputer={source.imputer!r} is not an Imputer; "
                 "labelgap.imputers.EstimatorImputer makes one of an estimator"
             )
+        self.fit(np.ones(self.labels.n_samples, dtype=bool))
+
+    def fit(self, opened: np.ndarray) -> None:
+        """Learn from the rows that somebody opened."""
+        self.opened = opened
+        self._models = self._feature_models(opened)
+        at = np.flatnonzero(opened)
+        self._learned = self.labels[at]
+        imputer = self.source.imputer
+        self.ridge, self._stored = None, None
         if imputer is None or isinstance(imputer, RidgeImputer):
-            ridge = RidgeImputer(random_state=rng) if imputer is None else clone(imputer)
-            self.X, self.imputer = rows.inputs, ridge
-            self.ridge = ridge.fit(rows.inputs, self.labels, progress=advance)
-            return
-        self.X, self.imputer = _indexable(checked.X), imputer
-        self._folds = draw_folds(self.labels.n_samples, rng)
+            ridge = RidgeImputer(random_state=self._seed) if imputer is None else clone(imputer)
+            self._inputs = self.rows.inputs[at]
+            self.ridge = ridge.fit(self._inputs, self._learned, progress=self._advance)
+        else:
+            self._stored = self._imputed(imputer, at)
+        self._fit_stacks()
 
     @property
     def feature_penalty(self) -> float:
         """A penalty for ridge regressions on the scaled features."""
         return _DEFAULT_PENALTY if self.ridge is None else self.ridge.penalties_[0]
 
-    def blocks(self) -> ScoreBlocks:
-        """Yield rows, labels and their scores, until every entry was given once."""
-        if self.ridge is not None:
-            return self.ridge.left_out_blocks(self.X, self.labels)
-        return self._column_blocks()
+    def blocks(self) -> Iterator[ScoredRows]:
+        """Yield rows with their probabilities, until every row was given once."""
+        n = self.labels.n_samples
+        size = block_size(8 * self.labels.n_labels + self.rows.inputs.shape[1])
+        parts = [np.arange(start, min(start + size, n)) for start in range(0, n, size)]
+        for part, joint in zip(parts, self._joint_scores(parts), strict=True):
+            features = [model.scores(part) for model in self._models]
+            alone = self._features_stack.probabilities(features) if features else None
+            yield ScoredRows(
+                slice(int(part[0]), int(part[-1]) + 1),
+                np.broadcast_to(self._prevalence, joint.shape) if alone is None else alone,
+                self._joint_stack.probabilities([*features, joint]),
+            )
+
+    def score_blocks(self) -> ScoreBlocks:
+        """Yield rows, labels and the better of both probabilities: what other labels help to predict."""
+        for block in self.blocks():
+            helped = helped_by_labels(self.labels, self.labels[block.rows])
+            own = np.where(helped, block.joint, block.features)
+            yield block.rows, slice(0, self.labels.n_labels), own
 
     def weights(self, label: int) -> tuple[np.ndarray, np.ndarray] | None:
         """Return the weights of the inputs and of the other labels, where the imputer has some."""
         return None if self.ridge is None else self.ridge.weights(label)
 
     def held_out_scores(self, learned: np.ndarray, rows: np.ndarray) -> np.ndarray:
-        """Return the scores of some rows, learned from others alone."""
+        """Return the scores of some rows, learned from others alone, for the learning curve."""
         if self.ridge is not None:
-            return self.ridge.held_out_scores(self.X, self.labels, learned, rows)
-        fitted = clone(self.imputer).fit(self.X[learned], self.labels[learned])
-        return np.column_stack(list(fitted.columns(self.X[rows], self.labels[rows])))
+            return self.ridge.held_out_scores(self.rows.inputs, self.labels, learned, rows)
+        X = _indexable(self._checked.X)
+        fitted = clone(self.source.imputer).fit(X[learned], self.labels[learned])
+        return np.column_stack(list(fitted.columns(X[rows], self.labels[rows])))
 
     def in_words(self) -> str:
         """Return what scored the entries, in a sentence."""
-        if self.ridge is None:
-            how = f"cross-fitted on {len(self._folds)} folds of the items"
-            return f"{' '.join(repr(self.imputer).split())}, {how}"
+        source, n_labels = self.source, f"{self.labels.n_labels:,} labels"
         inputs = f"{self.rows.scaled.shape[1]:,} features"
         if self.rows.axes is not None:
             inputs += f" projected on {self.rows.axes.shape[1]} directions"
-        return (
-            f"ridge regressions of {self.labels.n_labels:,} labels on {inputs} and on each other, "
-            "every item scored by regressions fitted without it"
-        )
+        if source.pred_probs is not None:
+            alone = "the probabilities given"
+        elif source.estimator is not None:
+            alone = f"{' '.join(repr(source.estimator).split())}, cross-fitted"
+        elif len(self._models) == 1:
+            alone = "one model of the features"
+        else:
+            alone = "logistic regressions and trees of the features"
+        if self.ridge is None:
+            joint = f"{' '.join(repr(source.imputer).split())}, cross-fitted"
+        else:
+            joint = f"ridge regressions of {n_labels} on {inputs} and on each other"
+        return f"{alone}; {joint}; every item scored by models fitted without it"
 
     def settings(self) -> dict[str, Any]:
         """Return what identifies the scores, for the provenance."""
-        if self.ridge is None:
-            return {"imputer": " ".join(repr(self.imputer).split())}
-        feature_penalty, label_penalty = self.ridge.penalties_
-        return {"feature_penalty": feature_penalty, "label_penalty": label_penalty}
+        found: dict[str, Any] = {}
+        for name in ("imputer", "estimator"):
+            if getattr(self.source, name) is not None:
+                found[name] = " ".join(repr(getattr(self.source, name)).split())
+        if self.ridge is not None:
+            found["feature_penalty"], found["label_penalty"] = self.ridge.penalties_
+        return found
 
-    def _column_blocks(self) -> Iterator[tuple[slice, slice, np.ndarray]]:
-        n_samples, n_labels = self.labels.shape
-        columns = cross_fitted(self.imputer, self.X, self.labels, np.arange(n_labels), self._folds)
-        for start in range(0, n_labels, _LABELS_AT_ONCE):
-            stop = min(start + _LABELS_AT_ONCE, n_labels)
-            scores = np.column_stack([next(columns) for _ in range(start, stop)])
-            yield slice(0, n_samples), slice(start, stop), scores
+    def _feature_models(self, opened: np.ndarray) -> list[FeatureModel]:
+        source, labels = self.source, self.labels
+        if source.pred_probs is not None:
+            shape = (labels.n_samples, self._checked.labels.n_labels)
+            return [given_scores(source.pred_probs, shape, self._checked.modelled)]
+
+        def say(done: int, total: int) -> None:
+            self._advance(_FITTING, done, total)
+
+        if source.estimator is not None:
+            X = _indexable(self._checked.X)
+            return [cross_fitted_scores(source.estimator, X, labels, opened, self._seed, say)]
+        return default_models(self.rows, labels, opened, self._seed, say)
+
+    def _imputed(self, imputer: Imputer, at: np.ndarray) -> np.ndarray:
+        """Return what another imputer says of the rows that were opened."""
+        X = _indexable(self._checked.X)[at]
+        folds = draw_folds(at.size, np.random.default_rng(self._seed))
+        wanted = np.arange(self.labels.n_labels)
+        values = np.zeros(self.labels.shape, dtype=np.float32)
+        for label, column in enumerate(cross_fitted(imputer, X, self._learned, wanted, folds)):
+            values[at, label] = column
+        return values
+
+    def _joint_scores(self, parts: list[np.ndarray]) -> Iterator[np.ndarray]:
+        """Yield the scores with other labels of parts of the rows; 0 where nobody opened the row."""
+        if self.ridge is None:
+            assert self._stored is not None
+            yield from (self._stored[part] for part in parts)
+            return
+        place = np.cumsum(self.opened) - 1
+        there = [part[self.opened[part]] for part in parts]
+        blocks = self.ridge.left_out_parts(
+            self._inputs, self._learned, [place[rows] for rows in there]
+        )
+        for part, scores in zip(parts, blocks, strict=True):
+            found = np.zeros((part.size, self.labels.n_labels))
+            found[self.opened[part]] = scores
+            yield found
+
+    def _fit_stacks(self) -> None:
+        """Fit both stacks to entries of some of the opened rows."""
+        at, labels = np.flatnonzero(self.opened), self.labels
+        n_rows = max(_FEWEST_STACKED, _MOST_STACKED // max(labels.n_labels, 1))
+        if at.size > n_rows:
+            some = np.random.default_rng(self._seed).permutation(at.size)[:n_rows]
+            at = np.sort(at[some])
+        truth = labels[at].to_dense(unlabeled=0.0)
+        known = labels.n_observed(axis=0, unlabeled=True)
+        self._prevalence = labels.n_positives(axis=0) / np.maximum(known, 1)
+        features = [model.scores(at) for model in self._models]
+        joint = np.vstack(list(self._joint_scores([at])))
+        alone = ~np.isnan(truth)
+        helped = alone & helped_by_labels(labels, labels[at])
+        self._features_stack = _Stack.fit([s[alone] for s in features], truth[alone] > 0)
+        both = [s[helped] for s in [*features, joint]]
+        self._joint_stack = _Stack.fit(both, truth[helped] > 0)
+
+
+def helped_by_labels(table: Labels, labels: Labels) -> np.ndarray:
+    """Return the entries of some rows whose joint probability means something.
+
+    Where zeros are unlabeled these are the entries beside which another label is recorded: rows
+    that were selected for a label must have one, and the last one left would seem certain.
+    """
+    if not table.unlabeled:
+        return np.ones(labels.shape, dtype=bool)
+    recorded = labels.positives().toarray()
+    return (recorded.sum(axis=1)[:, None] - recorded) > 0
 
 
 def _indexable(X: Any) -> Any:
     return X.tocsr() if hasattr(X, "tocsr") else np.asarray(X, dtype=np.float64)
-
-
-def count_and_calibrate(
-    model: OutOfFold, checked: AuditInput, n_wanted: int, advance: Advance
-) -> tuple[ScoreCounts, FrequencyEstimate | None, ScoreProbabilities]:
-    """Return counts by score, the label frequency where zeros are unlabeled, and probabilities."""
-    part = checked.part
-    counts = count_scores(model.blocks(), part, n_wanted, advance, checked.decided_part)
-    estimate = frequency_of(counts) if part.unlabeled else None
-    return counts, estimate, probabilities_of(counts, None if estimate is None else estimate.value)

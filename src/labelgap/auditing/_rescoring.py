@@ -1,26 +1,42 @@
-"""The ridge model of the audit, fitted again with answers among the labels.
+"""The probabilities of an audit, moved by answers that came after it.
 
 An accepted entry is one more example, for its own label and for the regressions of all others on it.
-Entries are scored as the audit scores them, each by regressions that its own row had no part in.
-
-Scores become probabilities with the label frequency of the audit, c, and with g, the probability to
-be recorded given the new score, counted over the labels as they were *before* the answers:
-P(relevant | not recorded) = (1 - c) (g / c) / (1 - g) holds whatever the score is, as long as
-whether a label was recorded had no part in the score of its row.
+The ridge regressions of all labels on the features and on each other are fitted with the answers and
+without, each item left out of what scores it; the log-odds of an entry move with its score, beyond
+what all scores move.
 """
 
 from __future__ import annotations
 
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
+from scipy.special import expit
+from sklearn.linear_model import LogisticRegression
 
-from labelgap.auditing._audit_input import check_input, feature_rows, states_at
-from labelgap.auditing._out_of_fold import OutOfFold, count_and_calibrate
-from labelgap.auditing._score_counts import ScoreBlocks, count_scores, probabilities_of, silent
+from labelgap.auditing._audit_input import check_input, feature_rows
+from labelgap.auditing._entry_probabilities import probabilities_at
+from labelgap.auditing._loss_model import LossModel, estimate_loss
+from labelgap.auditing._out_of_fold import OutOfFold, ScoreSource
+from labelgap.auditing._score_counts import ScoreBlocks, silent
 from labelgap.imputers import RidgeImputer
+from labelgap.kernels.probabilities import log_odds
 from labelgap.labels import State
+
+_MOST_ROWS = 2000
+
+
+class _Start(NamedTuple):
+    """The models of the audit, and ridge regressions of all items before the answers.
+
+    ``slope`` turns differences of ridge scores into differences of log-odds.
+    """
+
+    model: OutOfFold
+    loss: LossModel
+    ridge: RidgeImputer
+    slope: float
 
 
 class AuditRescorer:
@@ -86,26 +102,38 @@ class AuditRescorer:
         known = self._labels.with_entries(
             answered[0], self._places("answered", answered[1]), states
         )
-        model, frequency = self._model_and_frequency
-        assert model.ridge is not None
-        ridge = RidgeImputer(*model.ridge.penalties_).fit(model.X, known)
-        decided = self._checked.decided_part
-        blocks = ridge.left_out_blocks(model.X, known)
-        counts = count_scores(blocks, self._labels, 1, silent, decided)
-        probabilities = probabilities_of(counts, frequency)
-        scores = _scores_at(ridge.left_out_blocks(model.X, known), rows, columns)
-        unknown = states_at(self._labels, rows, columns) == State.UNKNOWN
-        return np.where(unknown, probabilities.of_unknown(scores), probabilities.of_zeros(scores))
+        start = self._start
+        said = probabilities_at(start.model, start.loss, rows, columns)
+        if not len(answers):
+            return said
+        X = start.model.rows.inputs
+        before = _scores_at(start.ridge.left_out_blocks(X, self._labels), rows, columns)
+        ridge = RidgeImputer(*start.ridge.penalties_).fit(X, known)
+        after = _scores_at(ridge.left_out_blocks(X, known), rows, columns)
+        # answers raise the level of all scores, which says nothing of what is still missing
+        slope, level = np.polyfit(before, after, 1) if np.ptp(before) > 0 else (1.0, 0.0)
+        moved = after - (slope * before + level)
+        return np.asarray(expit(log_odds(said) + start.slope * moved))
 
     @cached_property
-    def _model_and_frequency(self) -> tuple[OutOfFold, float | None]:
-        """The model of the audit, whose penalties are kept, and its label frequency."""
+    def _start(self) -> _Start:
         rng = np.random.default_rng(self._random_state)
         seed = int(rng.integers(2**31 - 1))
         rows = feature_rows(self._checked.X, scale=self._scale, random_state=seed)
-        model = OutOfFold(None, self._checked, rows, rng, silent)
-        _, estimate, _ = count_and_calibrate(model, self._checked, 1, silent)
-        return model, None if estimate is None else estimate.value
+        model = OutOfFold(ScoreSource(), self._checked, rows, rng, silent)
+        loss = estimate_loss(model, self._checked, silent)
+        ridge = RidgeImputer(random_state=seed).fit(rows.inputs, self._labels)
+        return _Start(model, loss, ridge, self._slope(ridge, rows.inputs))
+
+    def _slope(self, ridge: RidgeImputer, X: Any) -> float:
+        """Return how much the log-odds of being recorded rise with the score."""
+        n = min(self._labels.n_samples, _MOST_ROWS)
+        part = np.linspace(0, self._labels.n_samples - 1, n).astype(np.intp)
+        (scores,) = ridge.left_out_parts(X, self._labels, [part])
+        truth = self._labels[part].to_dense(unlabeled=0.0)
+        known = ~np.isnan(truth)
+        model = LogisticRegression(C=1e3).fit(scores[known][:, None], truth[known] > 0)
+        return max(0.0, float(model.coef_[0, 0]))
 
     def _places(self, name: str, columns: np.ndarray) -> np.ndarray:
         """Return places of labels among those that have a model."""

@@ -16,55 +16,31 @@ from labelgap.auditing._audit_result import (
     SimilarItem,
     Suggestion,
 )
+from labelgap.auditing._entry_probabilities import TopEntries
 from labelgap.auditing._out_of_fold import OutOfFold
-from labelgap.auditing._score_counts import Advance, ScoreCounts, ScoreProbabilities
+from labelgap.auditing._score_counts import Advance
 
 _N_SIMILAR, _N_COOCCURRING, _N_FEATURES = 3, 3, 5
 _MOST_CARRIERS = 20_000
 _COLLECTING = "collecting the evidence"
 
 
-def top_entries(
-    counts: ScoreCounts, probabilities: ScoreProbabilities, *, unlabeled: bool
-) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """Return rows, labels, scores and probabilities of the top-scored entries, unknown ones last.
-
-    Zeros are among them only where they are ``unlabeled``.
-    """
-    zero, unknown = counts.best_zero, counts.best_unknown
-    probability = [probabilities.of_zeros(zero.scores), probabilities.of_unknown(unknown.scores)]
-    parts = [
-        (zero.rows, zero.labels, zero.scores, probability[0]),
-        (unknown.rows, unknown.labels, unknown.scores, probability[1]),
-    ]
-    rows, labels, scores, probability = zip(*parts[0 if unlabeled else 1 :], strict=True)
-    return tuple(np.concatenate(arrays) for arrays in (rows, labels, scores, probability))  # type: ignore[return-value]
-
-
 def make_suggestions(
-    model: OutOfFold,
-    checked: AuditInput,
-    counts: ScoreCounts,
-    probabilities: ScoreProbabilities,
-    n_wanted: int,
-    advance: Advance,
+    model: OutOfFold, checked: AuditInput, top: TopEntries, advance: Advance
 ) -> tuple[Suggestion, ...]:
     """Return the most probable of unlabeled zeros and unknown entries, with their evidence."""
-    unlabeled, names = checked.part.unlabeled, checked.part_names
-    rows, labels, scores, probability = top_entries(counts, probabilities, unlabeled=unlabeled)
-    is_unknown = np.arange(rows.size) >= rows.size - counts.best_unknown.rows.size
-    order = np.lexsort((labels, rows, -scores, -probability))[:n_wanted]
-    evidence = collect_evidence(model, checked, (rows[order], labels[order]), advance)
+    names = checked.part_names
+    evidence = collect_evidence(model, checked, (top.rows, top.labels), advance)
     return tuple(
         Suggestion(
-            rank=rank,
-            item=str(checked.items[rows[k]]),
-            label=names[labels[k]],
-            probability=float(probability[k]),
-            state="unknown" if is_unknown[k] else "zero",
+            rank=k + 1,
+            item=str(checked.items[top.rows[k]]),
+            label=names[top.labels[k]],
+            probability=float(top.probabilities[k]),
+            state="unknown" if top.unknown[k] else "zero",
             evidence=why,
         )
-        for rank, (k, why) in enumerate(zip(order, evidence, strict=True), start=1)
+        for k, why in enumerate(evidence)
     )
 
 

@@ -7,7 +7,7 @@ product.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -184,11 +184,23 @@ class RidgeImputer(Imputer):
         X, labels
             As given to :meth:`fit`.
         """
+        size, n = block_size(self.inverse_.shape[0]), labels.n_samples
+        parts = [slice(start, min(start + size, n)) for start in range(0, n, size)]
+        for rows, scores in zip(parts, self.left_out_parts(X, labels, parts), strict=True):
+            yield rows, slice(0, labels.n_labels), scores
+
+    def left_out_parts(self, X: Any, labels: Labels, parts: Iterable[Any]) -> Iterator[np.ndarray]:
+        """Yield scores as :meth:`left_out_blocks` does, of parts of the rows one after the other.
+
+        Parameters
+        ----------
+        X, labels
+            As given to :meth:`fit`.
+        parts : iterable of slices or int arrays
+        """
         codes = label_codes(labels)
-        size = block_size(self.inverse_.shape[0])
-        for start in range(0, labels.n_samples, size):
-            rows = slice(start, min(start + size, labels.n_samples))
-            yield rows, slice(0, labels.n_labels), self._left_out_scores(X, codes, rows)
+        for rows in parts:
+            yield self._left_out_scores(X, codes, rows)
 
     def held_out_scores(
         self, X: Any, labels: Labels, learned: np.ndarray, rows: np.ndarray

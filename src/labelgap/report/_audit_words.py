@@ -37,7 +37,7 @@ def facts(audit: Audit) -> list[tuple[str, str]]:
         found.append((f"{fraction:.1%}", f"of all entries are unknown ({summary.n_unknown:,})"))
     missing, rate = audit.missing, summary.label_frequency
     interval = f"{rounded(missing.low)} to {rounded(missing.high)}"
-    found.append((rounded(missing.value), f"labels probably missing (95% interval {interval})"))
+    found.append((rounded(missing.value), f"labels probably missing ({interval})"))
     if rate is not None:
         interval = f"{rate.low:.0%} to {rate.high:.0%}"
         found.append((f"{rate.value:.0%}", f"of the relevant labels are recorded ({interval})"))
@@ -48,12 +48,21 @@ def facts(audit: Audit) -> list[tuple[str, str]]:
 
 
 def basis(audit: Audit) -> str:
-    """What the estimate of missing labels rests on."""
-    data, _, assumption = audit.missing.basis.partition("; ")
-    text = f"The number of missing labels is estimated from {data}, assuming that {assumption}."
-    if audit.missing.identified:
+    """What the number of missing labels rests on, and what it would be under each assumption."""
+    missing = audit.missing
+    data, _, assumption = missing.basis.partition("; ")
+    if not missing.scenarios:
+        return f"The number of missing labels is estimated from {data}, assuming that {assumption}."
+    said = "; ".join(
+        f"{one.mechanism}: {rounded(one.value)} missing"
+        if rounded(one.low) == rounded(one.high)
+        else f"{one.mechanism}: {rounded(one.value)} missing ({rounded(one.low)} to {rounded(one.high)})"
+        for one in missing.scenarios
+    )
+    text = f"What {data} says depends on how labels got lost. {said}."
+    if missing.identified:
         return text
-    return f"{text} These labels are too hard to predict to determine it: it may be far off."
+    return f"{text} Which of these holds cannot be told from the table alone."
 
 
 def items(audit: Audit) -> str:

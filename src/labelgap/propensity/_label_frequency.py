@@ -1,9 +1,4 @@
-"""How often relevant labels are recorded, and what that says of the entries that are not.
-
-The *label frequency* c is the probability that a relevant entry is recorded. With g the probability
-that an entry is recorded, P(relevant) = g / c and
-
-    P(relevant | not recorded) = (1 - c) (g / c) / (1 - g).
+"""One label frequency for all entries.
 
 Three estimators of c serve the library. All read it from entries whose scores were computed without
 them; where no entry is predicted with confidence, c is not identified.

@@ -1,0 +1,61 @@
+"""How many labels are missing: one number for each account of how labels get lost, and their range."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from labelgap.auditing._audit_result import MissingEstimate, MissingScenario
+from labelgap.auditing._entry_probabilities import EntryProbabilities
+from labelgap.auditing._loss_model import LossModel
+from labelgap.labels import Labels
+
+_AGREE = 1.25
+FEW = 0.05
+# 0.5 is the geometric mean of what is drawn to the common rate and what is not
+_DOUBT = 0.75
+_OF_ZEROS = "one table; a range over several ways in which labels get lost"
+_OF_UNKNOWN = "one table; entries are unknown independently of whether they are relevant"
+_Z = 1.96
+
+
+def missing_labels(labels: Labels, loss: LossModel, entries: EntryProbabilities) -> MissingEstimate:
+    """Return the number of missing labels with its range."""
+    value = float(entries.sums.value)
+    if not labels.unlabeled:
+        half = _Z * float(np.sqrt(entries.item_variance.sum()))
+        low, high = max(0.0, value - half), value + half
+        return MissingEstimate(value, low, high, _OF_UNKNOWN, True)
+    scenarios = _scenarios(labels, loss, entries)
+    ends = [value]
+    for scenario in scenarios:
+        ends += [scenario.low, scenario.high]
+    low, high = max(0.0, min(ends)), max(ends)
+    return MissingEstimate(
+        value, low, high, _OF_ZEROS, bool(high <= _AGREE * max(low, 1.0)), scenarios
+    )
+
+
+def _scenarios(
+    labels: Labels, loss: LossModel, entries: EntryProbabilities
+) -> tuple[MissingScenario, ...]:
+    ones = labels.n_positives(axis=0)
+    total = float(ones.sum())
+    most = labels.n_samples * labels.n_labels - total
+    overall = loss.overall
+    middle = (overall.value + overall.low) / 2
+    rate, low, high = (
+        min(total * (1 - c) / max(c, 0.02), most) for c in (middle, overall.high, overall.low)
+    )
+    lower = (loss.of_labels * loss.raw_of_labels) ** _DOUBT
+    own, highest = (
+        float((ones / np.clip(c, 0.02, 1) / loss.opened).sum() - total)
+        for c in (loss.of_labels, lower)
+    )
+    own, highest = max(0.0, min(own, most)), max(0.0, min(highest, most))
+    unopened, obvious = map(float, entries.sums[1:])
+    return (
+        MissingScenario("one rate for all labels", rate, min(low, rate), max(high, rate)),
+        MissingScenario("items that nobody opened", unopened, unopened, unopened),
+        MissingScenario("a rate for each label", own, own, max(own, highest)),
+        MissingScenario("obvious labels recorded first", obvious, obvious, obvious),
+    )

@@ -1,0 +1,54 @@
+"""How often relevant labels are recorded, and what that says of the entries that are not.
+
+The *label frequency* c is the probability that a relevant entry is recorded, and the *propensity* the
+same where it depends on item and label. With g the probability that an entry is recorded,
+P(relevant) = g / c, and :func:`unlabeled_posterior` is the probability of an entry that is not.
+
+One table tells g alone. Each of these functions says which assumption turns it into relevance:
+
+- one rate for all entries: :func:`top_scored_fraction`, :func:`estimate_label_frequency`,
+  :func:`label_frequency_mode`;
+- items that nobody opened: :func:`opened_label_frequency`, :func:`unopened_probability`;
+- one rate per label: :func:`label_frequencies`;
+- obvious labels are recorded first: :func:`obvious_first_posterior`.
+"""
+
+from labelgap.propensity._gaps_people_leave import (
+    bounded_relevance,
+    label_frequencies,
+    obvious_first_posterior,
+    opened_label_frequency,
+    unopened_probability,
+)
+from labelgap.propensity._label_frequency import (
+    FrequencyEstimate,
+    TopScoredFraction,
+    calibration_shift,
+    estimate_label_frequency,
+    fit_slope,
+    label_frequency_mode,
+    relevance_log_odds,
+    top_scored_fraction,
+    top_scored_fraction_of_bins,
+    unlabeled_posterior,
+    wilson_interval,
+)
+
+__all__ = [
+    "FrequencyEstimate",
+    "TopScoredFraction",
+    "bounded_relevance",
+    "calibration_shift",
+    "estimate_label_frequency",
+    "fit_slope",
+    "label_frequencies",
+    "label_frequency_mode",
+    "obvious_first_posterior",
+    "opened_label_frequency",
+    "relevance_log_odds",
+    "top_scored_fraction",
+    "top_scored_fraction_of_bins",
+    "unlabeled_posterior",
+    "unopened_probability",
+    "wilson_interval",
+]
