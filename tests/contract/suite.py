@@ -12,6 +12,7 @@ from contract import (
     checks_ecosystem,
     checks_input,
     checks_labels,
+    checks_metamorphic,
     checks_selectors,
     checks_symmetry,
 )
@@ -19,7 +20,13 @@ from contract.registry import Case
 
 CHECKS = {
     name: check
-    for module in (checks_ecosystem, checks_input, checks_labels, checks_symmetry)
+    for module in (
+        checks_ecosystem,
+        checks_input,
+        checks_labels,
+        checks_metamorphic,
+        checks_symmetry,
+    )
     for name, check in sorted(vars(module).items())
     if name.startswith("check_")
 }

@@ -6,10 +6,13 @@ Rows are kept in ``docs/reliability.json``; ``--fits`` and ``--files`` say how m
 from __future__ import annotations
 
 import argparse
+import importlib
 import json
 import sys
 import time
 from collections import Counter
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 TESTS = Path(__file__).parents[1]
@@ -21,10 +24,10 @@ from reliability.outcomes import ALLOWED, FAILED  # noqa: E402
 AREAS = {"fits": "fits", "files": "damaged files"}
 
 
-def measure(module: str, n: int, first: int = 0) -> tuple[Counter, list[str]]:
-    """Counts of outcomes, and one line per failure."""
-    import importlib
-
+def measure(
+    module: str, n: int, first: int = 0, tell: Callable[[str], None] = lambda line: None
+) -> tuple[Counter, list[str]]:
+    """Counts of outcomes, and one line per failure, told as it happens."""
     cases = importlib.import_module(f"reliability.{module}")
     counts: Counter[str] = Counter()
     failures = []
@@ -32,6 +35,7 @@ def measure(module: str, n: int, first: int = 0) -> tuple[Counter, list[str]]:
         counts[outcome.kind] += 1
         if outcome.kind in FAILED:
             failures.append(f"{outcome.kind}: {cases.draw(seed)}: {outcome.said}")
+            tell(failures[-1])
     return counts, failures
 
 
@@ -48,8 +52,7 @@ def main() -> None:
         if not n:
             continue
         start = time.perf_counter()
-        counts, failures = measure(module, n, options.first)
-        print(*failures, sep="\n")
+        counts, _ = measure(module, n, options.first, partial(print, flush=True))
         row = {"area": words, "tried": n, **{kind: counts[kind] for kind in (*ALLOWED, *FAILED)}}
         rows.append({**row, "minutes": round((time.perf_counter() - start) / 60, 1)})
     for row in rows:
