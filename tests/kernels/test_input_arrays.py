@@ -8,7 +8,14 @@ from scipy import sparse
 
 from labelgap import BinaryRelevance, Labels, as_labels, metrics
 from labelgap.cooccurrence import as_cooccurrence
-from labelgap.kernels.input_arrays import LARGEST, canonical_rows, check_numbers, first_nan
+from labelgap.kernels.input_arrays import (
+    LARGEST,
+    canonical_rows,
+    check_not_tiny,
+    check_numbers,
+    first_nan,
+    named_non_numbers,
+)
 
 
 def _random(dtype, rng):
@@ -103,3 +110,40 @@ def test_every_estimator_refuses_numbers_that_cannot_be_squared():
         BinaryRelevance().fit(X * 1e150, Y)
     with pytest.raises(ValueError, match=r"X\[0, 0\] = 1e\+150 is beyond"):
         BinaryRelevance().fit(X, Y).predict(X * 1e150)
+
+
+def test_numbers_that_vanish_when_squared_are_refused_at_fit_alone():
+    X, Y = np.array([[1.0], [0.0], [2.0], [1e-300]]), [[1], [0], [1], [0]]
+    model = BinaryRelevance().fit(X, Y)
+    assert model.predict(X[3:]).shape == (1, 1)
+    for form in (np.array, sparse.csr_array):
+        with pytest.raises(ValueError, match=r"no number of X is beyond 1e-300.*scale"):
+            check_not_tiny(form(X[3:]))
+        check_not_tiny(form(np.zeros((2, 2))))
+        check_not_tiny(form(np.array([[-1 / LARGEST]])))
+    check_not_tiny(np.array([[np.nan, 1.0]]))
+    with pytest.raises(ValueError, match="too small to compute with"):
+        BinaryRelevance().fit(X * 1e-100, Y)
+
+
+@pytest.mark.parametrize(
+    ("X", "said"),
+    [
+        ([[1.0, 2.0], [3.0, "red"]], r"X\[1, 1\] is no number .*could not convert.*OneHotEncoder"),
+        ([[1.0, {}], [3.0, 2.0]], r"X\[0, 1\] is no number .*argument must be.*OneHotEncoder"),
+        ([[1.0, 2.0], [3.0]], r"is no number .*inhomogeneous.*same number of features"),
+        (np.array([[1j], [2]]), "Complex data not supported: X has the type complex128"),
+    ],
+)
+def test_what_is_no_number_is_named(X, said):
+    with pytest.raises((TypeError, ValueError), match=said):
+        BinaryRelevance().fit(X, [[1], [0]])
+
+
+def test_other_errors_pass_as_they_are():
+    def fail() -> None:
+        with named_non_numbers([[1.0]]):
+            raise ValueError("something else")
+
+    with pytest.raises(ValueError, match=r"^something else$"):
+        fail()

@@ -94,9 +94,7 @@ PARTICULAR = [
     Case(MVLIV(n_factors=3, max_iter=10, tol=0.0), grid={"ridge": [0.1, 1.0]}),
     Case(
         MVLIV(n_factors=2, unknown="negative", max_iter=10, tol=0.0),
-        exempt={
-            "check_unknown_column_changes_nothing": "its zeros move the factors of all labels"
-        },
+        exempt={"check_unknown_column_changes_nothing": "its zeros move the factors of all labels"},
     ),
     Case(LabelMe(n_factors=3, max_iter=10, tol=0.0), grid={"alpha": [0.3, 3.0]}),
     Case(
