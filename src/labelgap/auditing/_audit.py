@@ -19,6 +19,7 @@ from labelgap.auditing._audit_input import (
     check_input,
     feature_rows,
     fingerprint,
+    text_match,
 )
 from labelgap.auditing._audit_result import (
     Audit,
@@ -47,6 +48,7 @@ from labelgap.auditing._score_counts import Advance, count_scores, silent
 from labelgap.auditing._suggestion_evidence import make_suggestions
 from labelgap.auditing._topics_and_features import find_topics, select_features
 from labelgap.auditing._wrong_positives import wrong_positives
+from labelgap.text import TextFeatures
 
 
 @dataclass(eq=False)
@@ -74,6 +76,9 @@ def audit(
     imputer: Any = None,
     pred_probs: Any = None,
     estimator: Any = None,
+    item_text: Sequence[str] | None = None,
+    label_text: Any = None,
+    text_encoder: Any = None,
     n_suggestions: int = 1000,
     n_topics: int | None = None,
     n_selected: int | None = None,
@@ -95,7 +100,7 @@ def audit(
     ----------
     X : array or sparse matrix of shape (n_items, n_features), Dataset, or None
         A :class:`labelgap.data.Dataset` brings labels, ids and names of features. None needs
-        ``pred_probs``.
+        ``pred_probs``, or ``item_text``, which then gives the features too.
     Y : labels, default=None
         Whatever :func:`labelgap.as_labels` takes; None takes those of the data set.
     item_ids, feature_names : sequences, default=None
@@ -116,6 +121,14 @@ def audit(
         Predicts labels from the features alone, cross-fitted: a classifier of scikit-learn, one per
         label, or an estimator of this library. None takes logistic regressions and trees, or one
         ridge regression for large tables.
+    item_text : sequence of n_items texts, default=None
+        What items say: how near their words are to each label takes part in its probability, as
+        :class:`labelgap.text.TextEntryModel` learns it, and is evidence.
+    label_text : sequence of n_labels texts, or mapping from names to texts, default=None
+        Definitions of labels, beside their names. None takes those of the labels
+        (:meth:`labelgap.Labels.with_text`).
+    text_encoder : {"static", "tfidf"} or object with ``encode``, default=None
+        See :func:`labelgap.text.check_encoder`.
     n_suggestions : int, default=1000
         How many probably missing labels to list.
     n_topics, n_selected : int, default=None
@@ -160,11 +173,12 @@ def audit(
     if pred_probs is not None and estimator is not None:
         raise ValueError("pred_probs and estimator both score entries from features: give one")
     if X is None:
-        X = _no_features(pred_probs)
+        X = _features_of(item_text, pred_probs, text_encoder)
     run = _AuditRun(np.random.default_rng(random_state), progress or silent)
     checked = check_input(X, Y, item_ids, feature_names, zeros, decisions)
     seed = int(run.rng.integers(2**31 - 1))
     rows = feature_rows(checked.X, checked.feature_names, scale=scale, random_state=seed)
+    source = source._replace(text=text_match(checked, item_text, label_text, text_encoder))
     run.lap("preparing")
     model = OutOfFold(source, checked, rows, run.rng, run.advance)
     run.lap("fitting")
@@ -282,10 +296,14 @@ def _summary(
     )
 
 
-def _no_features(pred_probs: Any) -> np.ndarray:
-    """Return features of no columns for the items of the probabilities given."""
+def _features_of(item_text: Any, pred_probs: Any, text_encoder: Any) -> Any:
+    """Return features of items without any: those of their texts, or no columns at all."""
+    if item_text is not None:
+        return TextFeatures(text_encoder).fit_transform(item_text)
     if pred_probs is None:
-        raise ValueError("X is None: give features, or pred_probs from a model that saw some")
+        raise ValueError(
+            "X is None: give features, item_text, or pred_probs from a model that saw some"
+        )
     return np.empty((len(pred_probs), 0))
 
 

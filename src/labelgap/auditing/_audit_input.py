@@ -18,6 +18,7 @@ from labelgap.data import Dataset
 from labelgap.frames import FrameReader
 from labelgap.kernels.input_arrays import canonical_rows, check_numbers
 from labelgap.labels import Labels, State, align_rows, as_labels, items_of
+from labelgap.text import TextMatch, check_texts, label_texts, match_texts
 
 Zeros = Literal["auto", "negative", "unlabeled"]
 
@@ -228,6 +229,25 @@ def check_input(
         stated,
         np.zeros(n_samples, dtype=bool),
     )
+
+
+def text_match(
+    checked: AuditInput, item_text: Any, label_text: Any = None, encoder: Any = None
+) -> TextMatch | None:
+    """Compare texts of items with the labels that can be learned; None without texts of items."""
+    if item_text is None:
+        if label_text is not None:
+            raise ValueError(
+                "label_text needs item_text: what the words of labels are compared with"
+            )
+        return None
+    texts = check_texts(item_text, checked.labels.n_samples, "item_text", "item")
+    part = checked.part
+    definitions = None
+    if label_text is not None or part.texts is not None:
+        definitions = label_texts(checked.labels, label_text)
+        definitions = [definitions[label] for label in checked.modelled]
+    return match_texts(texts, checked.part_names, definitions, encoder=encoder)
 
 
 def fingerprint(rows: FeatureRows, checked: AuditInput) -> str:

@@ -211,12 +211,22 @@ class FeatureContribution:
 
 
 @dataclass(frozen=True)
+class NearestWord:
+    """The word of an item that is nearest to a label, their cosine, and whether it is the name."""
+
+    word: str
+    cosine: float
+    named: bool
+
+
+@dataclass(frozen=True)
 class Evidence:
-    """Why a label is suggested; only linear imputers fill the last two."""
+    """Why a label is suggested; only linear imputers fill the second and third, and texts the last."""
 
     similar: tuple[SimilarItem, ...] = ()
     cooccurring: tuple[CooccurringLabel, ...] = ()
     features: tuple[FeatureContribution, ...] = ()
+    words: tuple[NearestWord, ...] = ()
 
 
 @dataclass(frozen=True)

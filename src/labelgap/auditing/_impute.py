@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from labelgap.auditing._audit_input import Zeros, check_input, feature_rows
+from labelgap.auditing._audit_input import Zeros, check_input, feature_rows, text_match
 from labelgap.auditing._entry_probabilities import entry_probabilities
 from labelgap.auditing._loss_model import estimate_loss
 from labelgap.auditing._out_of_fold import OutOfFold, ScoreSource
@@ -38,6 +38,9 @@ def impute(
     zeros: Zeros = "auto",
     scale: bool = True,
     item_ids: Sequence[Any] | np.ndarray | None = None,
+    item_text: Sequence[str] | None = None,
+    label_text: Any = None,
+    text_encoder: Any = None,
     decisions: ReviewDecisions | None = None,
     random_state: int | None = 0,
     progress: Advance | None = None,
@@ -61,6 +64,7 @@ def impute(
     zeros : {"auto", "negative", "unlabeled"}, default="auto"
     scale : bool, default=True
     item_ids : sequence of length n_items, default=None
+    item_text, label_text, text_encoder : default=None
     decisions : ReviewDecisions, default=None
         Entries that reviewers decided are not imputed again.
     random_state : int or None, default=0
@@ -92,7 +96,8 @@ def impute(
     rng = np.random.default_rng(random_state)
     checked = check_input(X, Y, item_ids, None, zeros, decisions)
     rows = feature_rows(checked.X, scale=scale, random_state=int(rng.integers(2**31 - 1)))
-    model = OutOfFold(ScoreSource(imputer), checked, rows, rng, advance)
+    text = text_match(checked, item_text, label_text, text_encoder)
+    model = OutOfFold(ScoreSource(imputer, text=text), checked, rows, rng, advance)
     loss = estimate_loss(model, checked, advance)
     top = entry_probabilities(model, checked, loss, max_entries, advance).top
     kept = top.probabilities > threshold

@@ -28,6 +28,7 @@ from labelgap.imputers import Imputer, RidgeImputer, cross_fitted, draw_folds
 from labelgap.kernels.probabilities import log_odds
 from labelgap.labels import Labels
 from labelgap.memory import block_size
+from labelgap.text import TextEntryModel, TextMatch
 
 _DEFAULT_PENALTY = 10.0
 _FEWEST_STACKED, _MOST_STACKED = 300, 400_000
@@ -41,6 +42,7 @@ class ScoreSource(NamedTuple):
     imputer: Imputer | None = None
     estimator: Any = None
     pred_probs: Any = None
+    text: TextMatch | None = None
 
 
 class ScoredRows(NamedTuple):
@@ -140,12 +142,9 @@ class OutOfFold:
         parts = [np.arange(start, min(start + size, n)) for start in range(0, n, size)]
         for part, joint in zip(parts, self._joint_scores(parts), strict=True):
             features = [model.scores(part) for model in self._models]
-            alone = self._features_stack.probabilities(features) if features else None
-            yield ScoredRows(
-                slice(int(part[0]), int(part[-1]) + 1),
-                np.broadcast_to(self._prevalence, joint.shape) if alone is None else alone,
-                self._joint_stack.probabilities([*features, joint]),
-            )
+            rows = slice(int(part[0]), int(part[-1]) + 1)
+            alone, both = self._stacked(features, joint)
+            yield ScoredRows(rows, *self._with_text(rows, alone, both))
 
     def score_blocks(self) -> ScoreBlocks:
         """Yield rows, labels and the better of both probabilities: what other labels help to predict."""
@@ -184,6 +183,8 @@ class OutOfFold:
             joint = f"{' '.join(repr(source.imputer).split())}, cross-fitted"
         else:
             joint = f"ridge regressions of {n_labels} on {inputs} and on each other"
+        if source.text is not None:
+            joint += "; words of items compared with labels"
         return f"{alone}; {joint}; every item scored by models fitted without it"
 
     def settings(self) -> dict[str, Any]:
@@ -194,7 +195,40 @@ class OutOfFold:
                 found[name] = " ".join(repr(getattr(self.source, name)).split())
         if self.ridge is not None:
             found["feature_penalty"], found["label_penalty"] = self.ridge.penalties_
+        if self.source.text is not None:
+            found["text_encoder"] = " ".join(repr(self.source.text.encoder).split())
         return found
+
+    def _stacked(
+        self, features: list[np.ndarray], joint: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Return both probabilities of some rows, without texts."""
+        alone = np.broadcast_to(self._prevalence, joint.shape)
+        if features:
+            alone = self._features_stack.probabilities(features)
+        return alone, self._joint_stack.probabilities([*features, joint])
+
+    def _with_text(self, rows: Any, *scores: np.ndarray) -> Iterator[np.ndarray]:
+        """Yield both probabilities of some rows with what the texts of items and labels add."""
+        if self.source.text is None:
+            yield from scores
+            return
+        match = self.source.text.rows(rows)
+        for model, score in zip(self._text_models, scores, strict=True):
+            yield expit(model.decision_function(_bounded_log_odds(score), match))
+
+    def _fit_text(
+        self, at: np.ndarray, features: list[np.ndarray], joint: np.ndarray, helped: np.ndarray
+    ) -> None:
+        """Learn what texts add to each of the probabilities, from rows that were left out."""
+        if self.source.text is None:
+            return
+        match, labels = self.source.text.rows(at), self.labels[at]
+        alone, both = (_bounded_log_odds(score) for score in self._stacked(features, joint))
+        self._text_models = (
+            TextEntryModel().fit(alone, labels, match),
+            TextEntryModel().fit(both, labels, match, helped),
+        )
 
     def _feature_models(self, opened: np.ndarray) -> list[FeatureModel]:
         source, labels = self.source, self.labels
@@ -253,6 +287,7 @@ class OutOfFold:
         self._features_stack = _Stack.fit([s[alone] for s in features], truth[alone] > 0)
         both = [s[helped] for s in [*features, joint]]
         self._joint_stack = _Stack.fit(both, truth[helped] > 0)
+        self._fit_text(at, features, joint, helped)
 
 
 def helped_by_labels(table: Labels, labels: Labels) -> np.ndarray:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -13,15 +14,18 @@ from labelgap.auditing._audit_result import (
     CooccurringLabel,
     Evidence,
     FeatureContribution,
+    NearestWord,
     SimilarItem,
     Suggestion,
 )
 from labelgap.auditing._entry_probabilities import TopEntries
 from labelgap.auditing._out_of_fold import OutOfFold
 from labelgap.auditing._score_counts import Advance
+from labelgap.text import TextMatch
 
 _N_SIMILAR, _N_COOCCURRING, _N_FEATURES = 3, 3, 5
 _MOST_CARRIERS = 20_000
+_NEAR = 0.3
 _COLLECTING = "collecting the evidence"
 
 
@@ -77,9 +81,18 @@ def collect_evidence(
             if weights is not None:
                 others = _cooccurring(carried, row, weights[1], n_both, lift, names)
                 why = Evidence(why.similar, others, _features(model.rows, row, weights[0]))
-            evidence[k] = why
+            evidence[k] = replace(why, words=_words(model.source.text, row, int(label)))
     advance(_COLLECTING, rows.size, rows.size)
     return evidence
+
+
+def _words(match: TextMatch | None, row: int, label: int) -> tuple[NearestWord, ...]:
+    """Return the word that speaks for a label, unless it speaks for any other as much."""
+    if match is None:
+        return ()
+    word, cosine = match.best_word(row, label)
+    named = bool(match.named[row, label])
+    return (NearestWord(word, cosine, named),) if named or cosine >= _NEAR else ()
 
 
 def _similar(

@@ -159,7 +159,7 @@ def _suggestion_table(suggestions: tuple[Suggestion, ...]) -> Any:
 
 def _because(one: Suggestion) -> str:
     """The strongest evidence in one line."""
-    parts = []
+    parts = [f"says {nearest.word!r}" for nearest in one.evidence.words]
     if one.evidence.cooccurring:
         parts.append("has " + ", ".join(c.label for c in one.evidence.cooccurring[:2]))
     if one.evidence.similar:

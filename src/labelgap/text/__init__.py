@@ -7,7 +7,7 @@ model per label, and :class:`TextFeatures` makes features of texts.
 
 from labelgap.text._encoders import StaticEmbedding, TfidfEncoder, check_encoder, encode_unit
 from labelgap.text._entry_model import TextEntryModel
-from labelgap.text._label_text import label_texts, words_of_name
+from labelgap.text._label_text import check_texts, label_texts, words_of_name
 from labelgap.text._label_vectors import LabelVectors, is_texts
 from labelgap.text._text_features import TextFeatures
 from labelgap.text._text_match import TextMatch, match_texts
@@ -20,6 +20,7 @@ __all__ = [
     "TextMatch",
     "TfidfEncoder",
     "check_encoder",
+    "check_texts",
     "encode_unit",
     "is_texts",
     "label_texts",

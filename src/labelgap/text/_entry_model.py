@@ -8,7 +8,8 @@ of item i, and f_j the fraction of items that carry j,
 with four numbers learned over all labels together, so that a rare label borrows from all. Two kinds of
 zeros are left out when zeros are unlabeled, since they say nothing about relevance: those of items
 without any label, which nobody may have opened, and those of labels that the item names. People often
-leave out what the name already says: where that is learned, c is negative.
+leave out what the name already says: where that is learned, c is negative. Named labels are learned
+from where hardly any label is recorded that its item does not name.
 """
 
 from __future__ import annotations
@@ -27,6 +28,7 @@ from labelgap.text._text_match import TextMatch
 
 _MOST_ENTRIES = 2_000_000
 _LARGEST_SCORE = 15.0
+_FEWEST_RECORDED = 20
 
 
 class _Weights(NamedTuple):
@@ -80,7 +82,9 @@ class TextEntryModel(BaseEstimator):
         self.n_folds = n_folds
         self.random_state = random_state
 
-    def fit(self, scores: np.ndarray, labels: Labels, match: TextMatch) -> Self:
+    def fit(
+        self, scores: np.ndarray, labels: Labels, match: TextMatch, entries: Any = None
+    ) -> Self:
         """Learn the weights.
 
         Parameters
@@ -90,9 +94,11 @@ class TextEntryModel(BaseEstimator):
         labels : Labels
             Unknown entries are left out.
         match : TextMatch
+        entries : bool array of shape (n_items, n_labels), default=None
+            Which entries to learn from; None takes all.
         """
         _check_shapes(scores, labels, match)
-        self._learn(scores, labels, match, np.arange(labels.n_samples))
+        self._learn(scores, labels, match, np.arange(labels.n_samples), entries)
         return self
 
     def decision_function(self, scores: np.ndarray, match: TextMatch) -> np.ndarray:
@@ -133,21 +139,34 @@ class TextEntryModel(BaseEstimator):
         return out
 
     def _learn(
-        self, scores: np.ndarray, labels: Labels, match: TextMatch, rows: np.ndarray
+        self,
+        scores: np.ndarray,
+        labels: Labels,
+        match: TextMatch,
+        rows: np.ndarray,
+        entries: Any = None,
     ) -> None:
         n_relevant = labels[rows].n_positives(axis=0)
         self._log_frequency = np.log((n_relevant + 0.5) / (rows.size + 1))
-        columns, targets = [], []
+        columns, targets, is_named = [], [], []
         for part in self._informative(labels, rows):
-            known = _informative_entries(labels[part], match.named[part])
+            states, named = labels[part].states(), match.named[part].toarray()
+            known = states != State.UNKNOWN
+            if entries is not None:
+                known &= entries[part]
             block = np.asarray(scores)[part], match.best(part)
             columns.append(self._columns(*block)[known])
-            targets.append((labels[part].states() == State.RELEVANT)[known])
+            targets.append((states == State.RELEVANT)[known])
+            is_named.append(named[known])
         if not columns or not any(target.any() for target in targets):
             # nothing to learn texts from: the scores stay as they are
             self.weights_ = _Weights(1.0, 0.0, 0.0, 0.0)
             return
-        design, y = np.concatenate(columns), np.concatenate(targets).astype(float)
+        design, y, named = (np.concatenate(arrays) for arrays in (columns, targets, is_named))
+        if labels.unlabeled and y[~named].sum() >= _FEWEST_RECORDED:
+            # a name says it already: whether it was recorded as well says little about other entries
+            design, y = design[~named], y[~named]
+        y = y.astype(float)
         self.weights_ = _Weights(*map(float, fit_nonnegative_logistic(design, y, self.l2, 2)))
 
     def _informative(self, labels: Labels, rows: np.ndarray) -> Iterator[np.ndarray]:
@@ -168,15 +187,6 @@ class TextEntryModel(BaseEstimator):
     def _log_odds(self, scores: np.ndarray, nearest: np.ndarray) -> np.ndarray:
         *slopes, intercept = self.weights_
         return self._columns(scores, nearest) @ np.array(slopes) + intercept
-
-
-def _informative_entries(labels: Labels, named: Any) -> np.ndarray:
-    states = labels.states()
-    known = states != State.UNKNOWN
-    if labels.unlabeled:
-        # a name says it already: whether it was recorded as well says little about the other entries
-        known &= ~named.toarray()
-    return known
 
 
 def _check_shapes(scores: Any, labels: Labels, match: TextMatch) -> None:

@@ -86,7 +86,21 @@ def label_texts(
 
 
 def check_texts(texts: Any, n_wanted: int, argument: str, of_what: str) -> list[str]:
-    """Return texts as a list of strings, a missing one empty; refuse another number of them."""
+    """Return texts as a list of strings, a missing one empty; refuse another number of them.
+
+    Parameters
+    ----------
+    texts : sequence of str
+    n_wanted : int
+    argument, of_what : str
+        Their name and what each belongs to, for the message.
+
+    Examples
+    --------
+    >>> from labelgap.text import check_texts
+    >>> check_texts(["a", None], 2, "item_text", "item")
+    ['a', '']
+    """
     if isinstance(texts, str) or not hasattr(texts, "__len__"):
         raise TypeError(f"{argument} must be a sequence of texts, one per {of_what}")
     values = list(np.asarray(texts, dtype=object).ravel())

@@ -93,6 +93,17 @@ class TextMatch:
         best = at[np.argmax(self.nearness[at, label])]
         return str(self.vocabulary[best]), round(float(self.nearness[best, label]), 4)
 
+    def rows(self, items: Any) -> TextMatch:
+        """Return the match with some of the items.
+
+        Parameters
+        ----------
+        items : int array
+            Their positions.
+        """
+        named = sparse.csr_array(self.named[items])
+        return TextMatch(self.words[items], self.vocabulary, self.nearness, named, self.encoder)
+
     def columns(self, labels: Any) -> TextMatch:
         """Return the match with some of the labels.
 

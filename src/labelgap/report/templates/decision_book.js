@@ -135,7 +135,10 @@ function probabilityBar(fraction) {
 function evidenceList(one) {
   const list = element("dl");
   const add = (name, text) => text && list.append(element("dt", {}, name), element("dd", {}, text));
-  const { similar, cooccurring, features } = one.evidence;
+  const { similar, cooccurring, features, words = [] } = one.evidence;
+  add("The item says", words.map(
+    (w) => w.named ? `the label: “${w.word}”` : `“${w.word}”, near the label (${w.cosine.toFixed(2)})`
+  ).join(", "));
   add("Similar items that have it", similar.map((s) => `${s.item} (${s.similarity.toFixed(2)})`).join(", "));
   add("Co-occurring labels", cooccurring.map(
     (c) => `${c.label} (makes it ${c.lift.toFixed(1)} times as probable; ${c.n_both} items have both)`
@@ -147,9 +150,10 @@ function evidenceList(one) {
 }
 
 function evidenceInShort(one) {
-  const { similar, cooccurring, features } = one.evidence;
+  const { similar, cooccurring, features, words = [] } = one.evidence;
   const some = (list, name) => list.slice(0, 3).map((entry) => entry[name]).join(", ");
   return [
+    words.length ? `says “${words[0].word}”` : "",
     cooccurring.length ? "has " + some(cooccurring, "label") : "",
     features.length ? some(features, "feature") : "",
     similar.length ? "like " + some(similar, "item") : "",
