@@ -94,6 +94,15 @@ def test_propensity_follows_its_definition():
             assert (w[~below] * ratio[0] >= 1 - 1e-6).all()
 
 
+@pytest.mark.parametrize("n_positives", [1, 3])
+@pytest.mark.parametrize("fraction", [0.1, 0.24, 0.4, 0.7])
+def test_equally_obvious_labels_are_kept_alike(n_positives, fraction):
+    labels = Labels.from_dense((np.arange(9) < n_positives).astype(int)[:, None])
+    for p in (0.03, 0.31, 0.9, 1.0):
+        kept = hide_by_power(labels, fraction, probabilities=np.full((9, 1), p), random_state=0)
+        np.testing.assert_allclose(kept.propensity.data, 1 - fraction, rtol=1e-9)
+
+
 def test_improbable_at_power_one_is_the_power_protocol():
     labels, p = drawn()
     one = hide_improbable(labels, 0.4, probabilities=p, random_state=3)

@@ -144,3 +144,15 @@ def test_models_are_fitted_there_unless_their_settings_forbid(rng, name):
         plain = METHODS[name].make(task).fit(task.X, task.Y)
         model.fit(task.X, task.Y)
     np.testing.assert_allclose(model.predict_proba(task.X), plain.predict_proba(task.X), atol=1e-4)
+
+
+def test_mend_with_all_items_opened_differs_by_the_unopened_items_alone():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(300, 4))
+    Y = (X[:, :2] + X[:, 2:] > -1).astype(int)
+    Y[rng.permutation(300)[:120]] = 0
+    task = Task("made", X, Labels.from_dense(Y).with_zeros("unlabeled"), X, Labels.from_dense(Y))
+    models = [METHODS[name].make(task) for name in ("mend-logistic", "mend-logistic-all-opened")]
+    found = [model.fit(task.X, task.Y).unopened_items_.size for model in models]
+    assert found[0] > 80
+    assert found[1] == 0

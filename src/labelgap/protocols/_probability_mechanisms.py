@@ -198,5 +198,6 @@ def _with_mean(weights: np.ndarray, mean: float) -> np.ndarray:
     def excess(log_scale: float) -> float:
         return float(np.exp(np.minimum(relative + log_scale, 0.0)).mean()) - mean
 
-    log_scale = brentq(excess, -relative.max() + np.log(mean), -relative.min(), xtol=1e-12)
+    least = np.log(mean) - relative.max() - 1.0
+    log_scale = brentq(excess, least, 1.0 - relative.min(), xtol=1e-12)
     return np.exp(np.minimum(relative + log_scale, 0.0))

@@ -138,10 +138,10 @@ class PulearnPerLabel:
 class AllOpenedMend(Mend):
     """Mend that takes every item for opened, to measure what that changes."""
 
-    def _fit(self, X: Any, labels: Labels) -> None:
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None, *, groups: Any = None) -> Self:
         nobody = np.empty(0, dtype=np.intp)
         with patch("labelgap.mend._mend.find_unopened_items", lambda *_: nobody):
-            super()._fit(X, labels)
+            return super().fit(X, y, sample_weight, groups=groups)
 
 
 def _strength(task: Task) -> float:
