@@ -27,7 +27,7 @@ copyright = f"2026, {author}"
 version = release = labelgap.__version__
 
 extensions = [
-    "myst_parser",
+    "myst_nb",
     "sphinx.ext.autodoc",
     "sphinx.ext.autosummary",
     "sphinx.ext.napoleon",
@@ -36,10 +36,12 @@ extensions = [
     "registry_tables",
     "result_tables",
 ]
-exclude_patterns = ["_build", "_static"]
+exclude_patterns = ["_build", "_static", "notebooks/*.py"]
 
 myst_enable_extensions = ["dollarmath", "amsmath", "colon_fence", "deflist"]
 myst_heading_anchors = 3
+# notebooks show what they printed and drew when they were run
+nb_execution_mode = "off"
 
 default_role = "py:obj"
 # fields of several records have one name, `rows` say; such a reference needs no page
@@ -57,11 +59,17 @@ html_math_renderer = "mathml"
 html_theme = "pydata_sphinx_theme"
 html_title = "labelgap"
 html_show_sourcelink = False
+# the reference has its own index
+html_use_index = False
 html_static_path = ["_static"]
 html_css_files = ["labelgap.css"]
 # pages without pages below them have no section to navigate
 html_sidebars = {
-    name: [] for name in ("index", "getting-started", "examples", "datasets", "metrics", "notation")
+    name: []
+    for name in (
+        *("index", "getting-started", "examples", "datasets", "metrics", "notation"),
+        *("how-to/audit", "how-to/review", "notebooks/*"),
+    )
 }
 html_theme_options = {
     "show_prev_next": False,

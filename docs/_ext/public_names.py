@@ -4,13 +4,18 @@ from __future__ import annotations
 
 import importlib
 import inspect
+import re
 from collections.abc import Iterator, Mapping
+from pathlib import Path
 from typing import Any
 
 from docutils import nodes
 from sphinx.util.docutils import SphinxDirective
 
 import labelgap
+
+# below the folder of the reference; made when the pages are built
+FOLDER = "names"
 
 
 def items(module_name: str) -> Iterator[tuple[str, Any]]:
@@ -55,7 +60,7 @@ def entry(name: str, item: Any) -> list[str]:
 
 
 class PublicNames(SphinxDirective):
-    """``public-names:: package`` lists what the package offers, then says it in full."""
+    """``public-names:: package`` lists what the package offers; each class and function has a page."""
 
     required_arguments = 1
     final_argument_whitespace = True
@@ -64,15 +69,43 @@ class PublicNames(SphinxDirective):
         lines: list[str] = []
         for module in self.arguments[0].split():
             found = list(items(module))
+            own = [name for name, item in found if callable(item)]
             lines += [".. autosummary::", "   :nosignatures:", ""]
-            lines += [f"   ~{name}" for name, item in found if callable(item)] + [""]
+            lines += [f"   ~{name}" for name in own] + [""]
+            lines += [".. toctree::", "   :hidden:", ""]
+            lines += [f"   {FOLDER}/{name}" for name in own] + [""]
             for name, item in found:
-                lines += [*entry(name, item), ""]
+                if not callable(item):
+                    lines += [*entry(name, item), ""]
         text = "\n".join(lines)
         # reStructuredText inside a Markdown page
         return self.parse_text_to_nodes(f"```{{eval-rst}}\n{text}\n```")
 
 
+def write_pages(app: Any) -> None:
+    """Write a page for each class and function of the packages that pages of the reference list."""
+    reference = Path(app.srcdir) / "reference"
+    folder = reference / FOLDER
+    folder.mkdir(exist_ok=True)
+    pages = {}
+    for page in reference.glob("*.md"):
+        listed = re.findall(r"^```\{public-names\} (.+)$", page.read_text("utf-8"), re.MULTILINE)
+        for module in " ".join(listed).split():
+            for name, item in items(module):
+                if callable(item):
+                    title = name.rpartition(".")[2]
+                    lines = [title, "=" * len(title), "", *entry(name, item), ""]
+                    pages[f"{name}.rst"] = "\n".join(lines)
+    for name, text in pages.items():
+        path = folder / name
+        if not path.is_file() or path.read_text("utf-8") != text:
+            path.write_text(text, encoding="utf-8")
+    for path in folder.iterdir():
+        if path.name not in pages:
+            path.unlink()
+
+
 def setup(app: Any) -> dict[str, Any]:
     app.add_directive("public-names", PublicNames)
+    app.connect("builder-inited", write_pages)
     return {"parallel_read_safe": True, "parallel_write_safe": True}
