@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import numpy as np
@@ -83,3 +84,40 @@ def test_empty_cells_of_raw_tables_can_be_refused(fails, shop):
     said = fails("fit", shop, *LISTED, "-o", "m", "--empty", "refuse")
     assert "shop.csv, line 5: column 'size' of id i3 is empty" in said
     assert "is for tables of numbers" in fails("fit", shop, *LISTED, "-o", "m", "--empty", "zero")
+
+
+def test_a_column_that_lists_labels_is_proposed(fails, shop):
+    said = fails("audit", shop, "--item", "id")
+    assert "column 'tags' looks like one that lists labels: --labels tags" in said
+
+
+def test_suggestions_go_back_to_the_annotation_tool(run, shop):
+    frame = pandas.read_csv(shop, sep=";").fillna({"tags": ""})
+    records = [
+        {
+            "id": row["id"],
+            "fields": {"size": row["size"] if row["size"] == row["size"] else 0.0},
+            "responses": {"kind": [{"value": row["tags"].split(";") if row["tags"] else []}]},
+            "suggestions": {},
+        }
+        for row in frame.to_dict("records")
+    ]
+    for record in records[::4]:
+        record["responses"]["kind"] = [{"value": []}]
+    Path("argilla.json").write_text(json.dumps(records))
+    ran = run("audit", "argilla.json", "-l", "kind", "--item", "id", "-o", "a")
+    assert ran.code == 0, ran
+    assert "read as an export of Argilla" in ran.err
+    made = json.loads(Path("a/preannotations.json").read_text())
+    assert made
+    assert all(record["suggestions"]["kind"]["agent"] == "labelgap" for record in made)
+    assert run("audit", "argilla.json", "-l", "kind", "--item", "id", "-o", "a").code == 0
+
+
+def test_long_cells_are_not_printed_whole(fails, shop):
+    frame = pandas.read_csv(shop, sep=";").assign(warm="yes")
+    frame.loc[4, "warm"] = "word " * 500
+    frame.assign(large="no").to_csv("long.csv", index=False)
+    said = fails("audit", "long.csv", "-l", "warm,large", "--item", "id", "--drop", "tags")
+    assert "long.csv, line 6: column 'warm' holds 'word word" in said
+    assert len(said) < 400

@@ -34,11 +34,12 @@ def _cells(
     rows: InputRows, row: int, centre: np.ndarray, spread: np.ndarray
 ) -> list[tuple[str, str]]:
     if rows.data.texts is not None:
-        text = " ".join(str(rows.data.texts[row]).split())
-        shown = text if len(text) <= _MOST_CHARACTERS else text[: _MOST_CHARACTERS - 1] + "…"
-        return [(rows.text or "text", shown)]
+        return [(rows.text or "text", _shortened(rows.data.texts[row]))]
     if rows.features is None:
         return []
+    if hasattr(rows.data.X, "columns"):
+        there = rows.data.X.iloc[row].dropna().iloc[:_MOST_CELLS]
+        return [(str(name), _shortened(cell)) for name, cell in there.items()]
     values = rows.data.X[[row]]
     values = np.ravel(values.toarray() if sparse.issparse(values) else values).astype(float)
     far = np.nan_to_num(np.abs(values - centre) / spread)
@@ -46,8 +47,15 @@ def _cells(
     return [(rows.features[k], f"{values[k]:.4g}") for k in most if far[k] > 0]
 
 
+def _shortened(cell: object) -> str:
+    text = " ".join(str(cell).split())
+    return text if len(text) <= _MOST_CHARACTERS else text[: _MOST_CHARACTERS - 1] + "…"
+
+
 def _centre_and_spread(rows: InputRows) -> tuple[np.ndarray, np.ndarray]:
     X = rows.data.X
+    if hasattr(X, "columns"):
+        return np.empty(0), np.empty(0)
     if sparse.issparse(X):
         mean, variance = mean_variance_axis(sparse.csr_matrix(X, dtype=float), axis=0)
         return mean, np.sqrt(variance) + 1e-12

@@ -106,9 +106,10 @@ class RowOptions:
         typer.Argument(
             metavar="DATA",
             show_default=False,
-            help="A file (CSV, Parquet, ARFF, svmlight, MATLAB, NumPy; compressed or not), a "
-            "folder of CSV or Parquet files, a DuckDB or SQLite file, or the name of a data "
-            "set (see: labelgap datasets).",
+            help="A file (CSV with any separator, Parquet, Excel, JSON lines, Feather, an export of "
+            "Label Studio or Argilla, ARFF, svmlight, MATLAB, NumPy; compressed or not), a folder of "
+            "such tables or of a saved Hugging Face data set, a DuckDB or SQLite file, or the name of "
+            "a data set (see: labelgap datasets).",
         ),
     ]
     query: Annotated[

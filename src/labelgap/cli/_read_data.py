@@ -33,7 +33,7 @@ from labelgap.data import (
     read_table,
     read_xc,
 )
-from labelgap.labels import Labels
+from labelgap.labels import Labels, labels_of_vector
 
 _SUFFIXES: dict[str, Format] = {
     **dict.fromkeys((*TABLE_SUFFIXES, *DATABASES), Format.TABLE),
@@ -303,7 +303,7 @@ def _of_table(path: Path, options: RowOptions, hints: Hints, labelled: bool) -> 
         _require(path, columns, option, [name])
     labels: list[str] = []
     if isinstance(options, LabelledOptions):
-        labels = _label_columns(path, options, hints, columns)
+        labels = _label_columns(path, options, hints, frame)
     long = labelled and _has_long_table(options)
     read = labels if labelled and not long else []
     unused = {*_match(path, columns, "--drop", options.drop), *hints.labels, *labels}
@@ -327,10 +327,9 @@ def _of_table(path: Path, options: RowOptions, hints: Hints, labelled: bool) -> 
     return rows
 
 
-def _label_columns(
-    path: Path, options: LabelledOptions, hints: Hints, columns: list[str]
-) -> list[str]:
+def _label_columns(path: Path, options: LabelledOptions, hints: Hints, frame: Any) -> list[str]:
     """The columns that hold labels, whether they are read or replaced by a long table."""
+    columns = [str(name) for name in frame.columns]
     names = _match(path, columns, "--labels", options.labels)
     if not options.labels:
         names = [name for name in columns if name in hints.labels]
@@ -338,9 +337,21 @@ def _label_columns(
         wanted = f" (looked for {', '.join(hints.labels[:5])})" if hints.labels else ""
         raise BadInputError(
             f"{path}: nothing says which columns are labels{wanted}; give --labels 'a,b' or a "
-            "pattern such as 'tag_*', or --label-table"
+            f"pattern such as 'tag_*', or --label-table{_likely_labels(frame)}"
         )
     return names
+
+
+def _likely_labels(frame: Any) -> str:
+    """A hint at the first column that lists labels."""
+    for name in frame.columns:
+        try:
+            found = labels_of_vector(frame[name])
+        except ValueError:
+            continue
+        if found is not None:
+            return f" (column {str(name)!r} looks like one that lists labels: --labels {name})"
+    return ""
 
 
 def _has_long_table(options: Any) -> bool:

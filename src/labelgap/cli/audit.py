@@ -20,14 +20,16 @@ from labelgap.auditing import audit as run_audit
 from labelgap.cli._design_matrix import named_design
 from labelgap.cli._item_cells import with_item_cells
 from labelgap.cli._options import DecisionsFile, Folder, LearningOptions, RandomState, Suggestions
-from labelgap.cli._read_data import data_sources, read_labelled, zeros_of_audit
+from labelgap.cli._read_data import InputRows, data_sources, read_labelled, zeros_of_audit
 from labelgap.cli._table_files import RawCsv, check_folder, write_table
 from labelgap.cli._terminal import Terminal, ToCopy, bullets, reading, table
+from labelgap.data import write_preannotations
 from labelgap.files import replacing_folder
 from labelgap.report import write_audit_page
 from labelgap.review import DecisionStore, is_decision_store
 
 _N_SHOWN = 10
+_PREANNOTATIONS = "preannotations.json"
 
 
 def audit(
@@ -51,7 +53,8 @@ def audit(
     Writes a folder: [bold]report.html[/bold], to look at, with buttons to accept and reject;
     [bold]suggestions[/bold] as .csv and .parquet, the probably missing labels with their
     probabilities and the evidence; [bold]labels.csv[/bold], what was found of each label; and
-    [bold]audit.json[/bold], everything.
+    [bold]audit.json[/bold], everything. For an export of Label Studio or Argilla also
+    [bold]preannotations.json[/bold], to import there.
 
     [bold]Examples[/bold]
 
@@ -86,9 +89,24 @@ def audit(
         advance("writing the report", 0, None)
         found = with_item_cells(found, rows)
         files = write_audit(found, out, rows.item, raw_csv=raw_csv)
+        files += _preannotations(found, rows, source, out)
     terminal.result(
         {**_payload(found), "files": [str(path) for path in files]}, *_shown(found, files)
     )
+
+
+def _preannotations(
+    found: Audit, rows: InputRows, source: LearningOptions, out: Path
+) -> list[Path]:
+    """What is more likely right than wrong, for the annotation tool that the table came from."""
+    table = rows.data.table
+    if table is None or not table.is_annotation_export or len(source.labels) != 1:
+        return []
+    suggested: dict[str, list[tuple[str, float]]] = {}
+    for one in found.suggestions:
+        if one.probability > 0.5:
+            suggested.setdefault(str(one.item), []).append((one.label, one.probability))
+    return [write_preannotations(source.data, suggested, source.labels[0], out / _PREANNOTATIONS)]
 
 
 def decisions_of(path: Path | None) -> ReviewDecisions | None:

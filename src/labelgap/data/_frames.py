@@ -66,6 +66,11 @@ class TableName(str):
         """How the files were read, where that was found out."""
         return list(dict.fromkeys(note for part in self.parts for note in part.notes))
 
+    @property
+    def is_annotation_export(self) -> bool:
+        """Whether the table is an export of Label Studio or Argilla."""
+        return any(note.startswith("read as an export of") for note in self.notes)
+
     def place(self, row: int) -> dict[str, Any]:
         """Return ``file`` and ``line`` or ``row`` of a DataFormatError, for a row from 0."""
         for part in self.parts:

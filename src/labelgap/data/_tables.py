@@ -23,7 +23,7 @@ from labelgap.labels import (
     read_label_column,
     read_label_frame,
 )
-from labelgap.labels.states import is_missing
+from labelgap.labels.states import is_missing, shown
 
 __all__ = ["add_words", "fit_tfidf", "match_columns", "read_label_table", "read_table"]
 
@@ -383,9 +383,9 @@ def _no_label(file: TableName) -> Iterator[None]:
     try:
         yield
     except LabelCellError as error:
-        shown = repr(error.value) if isinstance(error.value, str) else f"{error.value:g}"
+        said = shown(error.value) if isinstance(error.value, str) else f"{error.value:g}"
         raise DataFormatError(
-            f"column {error.column!r} holds {shown}, which is no label",
+            f"column {error.column!r} holds {said}, which is no label",
             **file.place(error.row),
             remedy="Write 1, 0 or an empty cell for unknown",
         ) from None
@@ -415,7 +415,7 @@ def _refuse_mistakes(column: Any, name: Any, file: TableName) -> None:
         return
     row, value = words[0] if words else there[0]
     raise DataFormatError(
-        f"column {name!r} holds {value!r}, not numbers",
+        f"column {name!r} holds {shown(value)}, not numbers",
         **file.place(row),
         remedy=f"Pass drop=[{name!r}], text={name!r} for TF-IDF, or encode it first",
     )
