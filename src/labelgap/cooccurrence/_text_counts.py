@@ -43,12 +43,10 @@ def counts_with_text(cooccurrence: Cooccurrence, vectors: Any) -> Cooccurrence:
     --------
     >>> import numpy as np
     >>> from labelgap.cooccurrence import as_cooccurrence, counts_with_text
-    >>> counts = as_cooccurrence(
-    ...     [[40, 20, 1, np.nan], [20, 50, 2, np.nan], [1, 2, 60, np.nan]]
-    ... )
+    >>> counts = as_cooccurrence([[40, 20, 1, 12], [20, 50, 2, np.nan], [1, 2, 60, np.nan]])
     >>> texts = np.array([[1.0, 0.0], [1.0, 0.0], [0.0, 1.0], [1.0, 0.0]])
     >>> counts_with_text(counts, texts).dense()[:, 3]
-    array([15., 19.,  1.])
+    array([16., 22.,  2.])
     """
     n_items, seen = occurrences(cooccurrence), cooccurrence.seen
     pairs, counted = cooccurrence.dense(missing=0.0)[:, seen], cooccurrence.observed[:, seen]
