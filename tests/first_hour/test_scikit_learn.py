@@ -11,6 +11,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import LinearSVC
 
 from labelgap import Mend, audit
+from labelgap.auditing._audit_frames import TABLES, columns_of
 from labelgap.fitting import ProgressBar
 from labelgap.model_selection import (
     GridSearchCV,
@@ -89,3 +90,11 @@ def test_an_audit_fits_a_terminal(parts):
     names = {one.name for one in found.labels}
     assert names == set(Y.columns)
     assert {one.item for one in found.suggestions} <= set(X.index)
+    assert set(found.to_frame("labels")["label"]) == set(Y.columns)
+    for table in TABLES:
+        frame = found.to_frame(table)
+        assert len(frame) == len(next(iter(columns_of(found, table).values()), []))
+    curve = found.to_frame("learning_curve")
+    assert (curve["average_precision_low"] <= curve["average_precision"]).all()
+    with pytest.raises(ValueError, match="use one of 'suggestions', 'labels'"):
+        found.to_frame("label")

@@ -11,7 +11,8 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from labelgap._records import from_plain, to_plain
-from labelgap.auditing._audit_text import audit_tables, card_of, line_of
+from labelgap.auditing._audit_frames import columns_of
+from labelgap.auditing._audit_text import card_of, line_of
 from labelgap.extras import require
 
 SCHEMA = 3
@@ -411,13 +412,19 @@ class Audit:
     def _repr_html_(self) -> str:
         return card_of(self)
 
-    def to_frame(self) -> Any:
-        """Return the suggestions as a pandas data frame, one row for each.
+    def to_frame(self, table: str = "suggestions") -> Any:
+        """Return a table of the audit as a pandas data frame.
 
-        The columns are those of the first table of :func:`labelgap.auditing.audit_tables`.
+        Parameters
+        ----------
+        table : str, default="suggestions"
+            Or "labels", "items", "rare_pairs", "duplicates", "learning_curve", "calibration",
+            "topics", "selected_features", "unopened_items", "wrong_positives", "claims". The first
+            two have the columns of :func:`labelgap.auditing.audit_tables`, the others those of
+            their records.
         """
         pandas = require("pandas", extra="frames", purpose="Audit.to_frame")
-        return pandas.DataFrame(audit_tables(self)[0])
+        return pandas.DataFrame(columns_of(self, table))
 
     def to_dict(self) -> dict[str, Any]:
         """Return nested dicts and lists, for JSON; ``schema`` is the version of their layout."""
