@@ -8,7 +8,7 @@ import sys
 
 import pytest
 
-from labelgap.files import read_sealed, replacing, replacing_folder, sealed
+from labelgap.files import expands_too_far, read_sealed, replacing, replacing_folder, sealed
 
 
 def test_all_targets_are_replaced_together(tmp_path):
@@ -151,3 +151,10 @@ def test_a_seal_shows_any_change():
             continue
     with pytest.raises(ValueError, match="not JSON"):
         read_sealed("[" * 100_000)
+
+
+def test_what_expands_too_far():
+    assert not expands_too_far(2**28, size=1)
+    assert expands_too_far(2**28 + 1, size=1)
+    assert not expands_too_far(200 * 10**7, size=10**7)
+    assert expands_too_far(200 * 10**7 + 1, size=10**7)
