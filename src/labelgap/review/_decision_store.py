@@ -343,9 +343,10 @@ class DecisionStore:
                 )
             try:
                 yield self._connection
-            except sqlite3.OperationalError:
-                raise
             except sqlite3.DatabaseError as error:
+                # a lock that lasts, a folder that cannot be written to
+                if isinstance(error, sqlite3.OperationalError) and "decode" not in str(error):
+                    raise
                 raise ForeignReviewError(
                     f"{self.path}: is not a database of decisions, or is damaged ({error}); take a "
                     f"copy, and keep what can be read with: sqlite3 {self.path} .recover"
