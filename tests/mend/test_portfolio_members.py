@@ -25,7 +25,7 @@ def teaching(n_samples=90, n_labels=4, seed=0, *, as_sparse=False):
     folds = rng.permutation(n_samples) % 3
     imputed = ImputedTargets([Y] * 3, Y, 1.0, False)
     X = sparse.csr_array(X) if as_sparse else X
-    return Teaching(X, Labels.from_dense(Y), folds, imputed), Y
+    return Teaching(X, Labels.from_dense(Y), folds, {}, imputed), Y
 
 
 # -- trees
@@ -106,7 +106,7 @@ class Told(Member):
 
 def test_unknown_entries_are_imputed_without_the_fold_and_known_ones_stay():
     Y = np.array([[1, np.nan], [np.nan, 0], [0, 1.0]])
-    data = Teaching(np.zeros((3, 1)), Labels.from_dense(Y), np.array([0, 1, 1]))
+    data = Teaching(np.zeros((3, 1)), Labels.from_dense(Y), np.array([0, 1, 1]), {})
     told = [np.full((3, 2), 0.3), np.full((3, 2), 0.6)]
     mean = np.full((3, 2), 0.5)
     found = impute_targets(data, [Told(*told)], np.ones((1, 2)), mean, 1.0)
@@ -123,7 +123,7 @@ def test_unknown_entries_are_imputed_without_the_fold_and_known_ones_stay():
 def test_unlabeled_zeros_get_the_posterior():
     recorded = np.array([[1], [0], [0]])
     labels = Labels.from_dense(recorded, zeros="unlabeled")
-    data = Teaching(np.zeros((3, 1)), labels, np.array([0, 1, 1]))
+    data = Teaching(np.zeros((3, 1)), labels, np.array([0, 1, 1]), {})
     g = np.full((3, 1), 0.2)
     found = impute_targets(data, [Told(g, g)], np.ones((1, 1)), g, 0.5)
     # (1 - c) / c * g / (1 - g)

@@ -56,12 +56,13 @@ class Teaching(NamedTuple):
     """What a member learns from. ``imputed`` is there for those that ask for it.
 
     ``folds`` are the same for all members: row i is predicted out of fold by what did not learn
-    from the rows of its fold.
+    from the rows of its fold. ``found`` has settings that one member chose and others take over.
     """
 
     X: Any
     labels: Labels
     folds: np.ndarray
+    found: dict[str, Any]
     imputed: ImputedTargets | None = None
 
     @property

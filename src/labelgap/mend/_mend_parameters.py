@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from labelgap.labels import Labels
-from labelgap.mend._self_training import frequency_reached
+from labelgap.mend._self_training import frequency_of_labels, frequency_reached
 
 __all__ = [
     "check_class_weight",
@@ -99,7 +99,5 @@ def frequency_of(label_frequency: Any, scores: np.ndarray, labels: Labels) -> An
     for label in range(labels.n_labels):
         rows, values = labels.column(label)
         reached[label] = frequency_reached(scores[rows, label], values)
-    common = float(reached.max()) if 0 < reached.max() < 1 else 1.0
-    if label_frequency == "estimate":
-        return common
-    return np.where(reached > 0, (reached + common) / 2, common)
+    found = frequency_of_labels(reached, per_label=label_frequency == "per_label")
+    return found if found.ndim else float(found)

@@ -99,7 +99,7 @@ def fit_portfolio(
     limits = Limits.of(preset, device, n_jobs)
     rows, values = observed_values(labels, rng)
     folds = fold_of_rows(labels.n_samples, limits.n_folds, rng, groups)
-    teaching = Teaching(X, labels, folds)
+    teaching = Teaching(X, labels, folds, {})
     fitted: list[_Fitted] = []
     skipped = []
     label_frequency: Any = 1.0

@@ -337,19 +337,24 @@ class SelfTraining:
             for place, (label, column) in enumerate(zip(some.tolist(), imputed, strict=True)):
                 rows, values = part.column(label)
                 found[place] = max(found[place], frequency_reached(column[rows], values))
-        largest = float(found.max())
-        common = largest if 0 < largest < 1 else 1.0
-        if not self.per_label:
-            return np.asarray(common)
-        each = np.full(part.n_labels, common)
-        each[some] = np.where(found > 0, (found + common) / 2, common)
-        return each
+        reached = np.zeros(part.n_labels)
+        reached[some] = found
+        return frequency_of_labels(reached, per_label=self.per_label)
 
 
 def frequency_reached(scores: np.ndarray, hits: np.ndarray) -> float:
     """Return a label frequency that the label surely reaches, 0 where there is too little to say."""
     top = top_scored_fraction(scores, hits, fewest=30, z=1.64) if hits.any() else None
     return 0.0 if top is None else top.low
+
+
+def frequency_of_labels(reached: np.ndarray, *, per_label: bool) -> np.ndarray:
+    """Return the largest that is reached, 1 where none is; or for each label the mean with its own."""
+    largest = float(reached.max())
+    common = largest if 0 < largest < 1 else 1.0
+    if not per_label:
+        return np.asarray(common)
+    return np.where(reached > 0, (reached + common) / 2, common)
 
 
 def measurable(learned: Labels, held: Labels, wanted: np.ndarray) -> np.ndarray:
