@@ -19,7 +19,7 @@ _SMALL = ("gain", "least", "over_observed", "over_negative", "over_the_better")
 ROOT = Path(__file__).parents[2]
 SPEED = ROOT / "benchmarks" / "results"
 STORE = ROOT / "papers" / "reproduction" / "rows"
-SUMMARIES = ("mend_summary", "predictor_summary", "which_method_summary")
+SUMMARIES = ("mechanism_summary", "mend_summary", "predictor_summary", "which_method_summary")
 """Modules beside this one that compute rows from rows."""
 
 

@@ -77,13 +77,6 @@ def test_mend_against_observed_entries():
     assert {*sets, *gains} <= set(figures(paragraph("Training")))
 
 
-def test_complete_sets_are_called_complete_and_others_are_not():
-    complete = [row for row in rows("audit_recording") if row["dropped"] == 0]
-    assert figures(paragraph("Complete")) == [str(len(complete))]
-    assert all(row["gaps"] == "none" for row in complete)
-    assert all(row["gaps"] != "none" for row in rows("audit_recording") if row["dropped"] > 0)
-
-
 def test_questions_until_half_of_the_missing_labels_are_found():
     table = (ROOT / "docs/how-to/review_simulation.inc").read_text(encoding="utf-8")
     yeast = table.split("yeast: ")[1].split("science: ")[0]

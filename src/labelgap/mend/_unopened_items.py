@@ -21,13 +21,12 @@ from sklearn.linear_model import LogisticRegression
 
 from labelgap.labels import Labels, State
 from labelgap.mend._member import fold_of_rows
-from labelgap.propensity import top_scored_fraction
+from labelgap.propensity import top_scored_fraction, unopened_probability
 
 __all__ = ["find_unopened_items", "unopened_posterior", "with_unknown_rows"]
 
 _FOLDS = 5
 _FEWEST = 0.01
-_NEVER = 1e-6
 
 
 def find_unopened_items(
@@ -67,8 +66,7 @@ def unopened_posterior(has_label: np.ndarray, empty: np.ndarray) -> np.ndarray:
     """
     top = top_scored_fraction(has_label, ~empty)
     opened = 1.0 if top is None else top.value
-    posterior = (1.0 - opened) / np.maximum(1.0 - has_label, _NEVER)
-    return np.where(empty, np.minimum(posterior, 1.0), 0.0)
+    return np.where(empty, unopened_probability(has_label, opened), 0.0)
 
 
 def with_unknown_rows(labels: Labels, rows: np.ndarray) -> Labels:
