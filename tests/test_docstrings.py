@@ -65,6 +65,7 @@ NO_EXAMPLE: dict[str, str] = {
     "labelgap.review.BackgroundRescoring": "a thread of ReviewSession",
     "labelgap.review.Disagreement": "a record of ReviewSession",
     "labelgap.review.ForeignReviewError": "an error of the decision store",
+    "labelgap.auditing.TableDiff": "the result of diff, which shows it",
     "labelgap.review.ItemLabel": "a record of Review.item",
     "labelgap.review.Population": "an argument of RandomPart",
     "labelgap.review.RandomDraw": "a record of the decision store",

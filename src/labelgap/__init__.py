@@ -6,7 +6,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from labelgap.auditing import Audit, audit, impute
+    from labelgap.auditing import Audit, audit, diff, impute
     from labelgap.baselines import (
         BinaryRelevance,
         CooccurrenceVote,
@@ -48,6 +48,7 @@ _HOMES = {
     "as_labels": "labels",
     "Audit": "auditing",
     "audit": "auditing",
+    "diff": "auditing",
     "impute": "auditing",
 }
 
@@ -73,6 +74,7 @@ __all__ = [
     "__version__",
     "as_labels",
     "audit",
+    "diff",
     "impute",
 ]
 

@@ -24,9 +24,9 @@ OWN_MEANING = {
     "--fetch": "may a set be fetched; in datasets: do it",
 }
 # the demo and the list of data sets read no tables of one's own
-OWN_TABLES = set(COMMANDS) - {"demo", "datasets", "report", "export"}
-LEARNING = OWN_TABLES - {"predict", "evaluate", "hide"}
-RANDOM = OWN_TABLES - {"predict", "evaluate"}
+OWN_TABLES = set(COMMANDS) - {"demo", "datasets", "report", "export", "decisions"}
+LEARNING = OWN_TABLES - {"predict", "evaluate", "hide", "diff"}
+RANDOM = OWN_TABLES - {"predict", "evaluate", "diff"}
 
 
 def _commands() -> dict[str, dict[str, typer.core.TyperOption]]:

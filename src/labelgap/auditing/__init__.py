@@ -47,6 +47,7 @@ from labelgap.auditing._review_decisions import (
     read_decisions,
     write_decisions,
 )
+from labelgap.auditing._table_diff import LabelChange, TableDiff, diff
 from labelgap.auditing._topics_and_features import find_topics, select_features
 
 __all__ = [
@@ -71,6 +72,7 @@ __all__ = [
     "ItemAudit",
     "ItemRate",
     "LabelAudit",
+    "LabelChange",
     "LearningPoint",
     "MissingEstimate",
     "MissingScenario",
@@ -83,6 +85,7 @@ __all__ = [
     "SelectedFeature",
     "SimilarItem",
     "Suggestion",
+    "TableDiff",
     "UnopenedItem",
     "WrongPositive",
     "apply_decisions",
@@ -90,6 +93,7 @@ __all__ = [
     "audit_tables",
     "cooccurrence_map",
     "damped_log_lift",
+    "diff",
     "feature_rows",
     "find_topics",
     "impute",

@@ -35,6 +35,7 @@ COMMANDS = {
     "demo": "Hide labels of a real data set, find them again, and show how well that went.",
     "audit": "Find out what gaps labels have, and which labels are probably missing.",
     "review": "Decide about probably missing labels, one question after another, in the browser.",
+    "diff": "Compare two versions of a table, or two sources that labelled the same items.",
     "decisions": "Export, import or merge the decisions of reviews, or compare the reviewers.",
     "report": "Write the page of an audit again: one file, to be read offline.",
     "impute": "Add the labels that are probably missing, and write them all as a long table.",

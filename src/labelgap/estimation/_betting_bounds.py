@@ -7,10 +7,10 @@ w_t y given the past is R_t = T - F_t. A player who bets against "T = m" multipl
     1 - f (w_t y - R_t) / (W - R_t)      if T may be smaller,
     1 + f (w_t y - R_t) / R_t            if T may be larger,
 
-with R_t = m - F_t, W the largest weight and a stake 0 < f < 1. If T = m the capital is a nonnegative
-martingale, and by Ville's inequality it ever reaches 1 / alpha with probability alpha at most: every m
-where it does is refused. Several stakes share the capital, so that nothing has to be tuned. What was
-answered outside the draws does no harm: it leaves the population and enters F_t.
+with R_t = m - F_t, W the largest weight that draw t could have and a stake 0 < f < 1. If T = m the
+capital is a nonnegative martingale, and by Ville's inequality it ever reaches 1 / alpha with probability
+alpha at most: every m where it does is refused. Several stakes share the capital, so that nothing has to
+be tuned. What was answered outside the draws does no harm: it leaves the population and enters F_t.
 
 Waudby-Smith, I. and Ramdas, A. (2024), Estimating means of bounded random variables by betting, JRSS
 B 86; Shekhar, S., Xu, Z., Lipton, Z., Liang, P. and Ramdas, A. (2023), Risk-limiting financial audits via
@@ -83,7 +83,12 @@ class TotalBounds:
         self._possible = np.ones(self._totals.size, dtype=bool)
 
     def add(
-        self, found: float | None, weight: float, found_before: float, n_left: int | None = None
+        self,
+        found: float | None,
+        weight: float,
+        found_before: float,
+        n_left: int | None = None,
+        largest_weight: float | None = None,
     ) -> None:
         """Take in one draw.
 
@@ -98,13 +103,17 @@ class TotalBounds:
             Missing labels among the entries that had left the population.
         n_left : int, default=None
             Entries that were left before the draw, which bound the total as well.
+        largest_weight : float, default=None
+            The largest weight that this draw could have had; None takes that of all draws. It falls as
+            entries leave the population, and the bound gets closer.
         """
         self.n_draws += 1
         rest = self._totals - found_before
         high = 1.0 if found is None else found
         # what nobody could tell may have been found
         least = rest - self._n_open
-        gain = (weight * high - least) / np.maximum(self.largest_weight - least, 1e-12)
+        limit = self.largest_weight if largest_weight is None else largest_weight
+        gain = (weight * high - least) / np.maximum(limit - least, 1e-12)
         self._against_larger = _bet(self._against_larger, -gain)
         # fewer than were found already cannot be, nor more than are left
         self._possible &= rest >= (found or 0.0)

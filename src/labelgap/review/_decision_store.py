@@ -52,6 +52,7 @@ CREATE TABLE IF NOT EXISTS draws (
     item    TEXT NOT NULL,
     label   TEXT NOT NULL,
     weight  REAL NOT NULL,
+    largest REAL NOT NULL,
     after   INTEGER NOT NULL,
     UNIQUE (item, label)
 ) STRICT;
@@ -111,13 +112,14 @@ class LastDecision(NamedTuple):
 class RandomDraw(NamedTuple):
     """An entry that was drawn at random to be answered.
 
-    ``weight`` is the inverse of the probability of the draw; decisions up to the number ``after``
-    were made before it.
+    ``weight`` is the inverse of the probability of the draw, and ``largest`` the largest that it could
+    have had; decisions up to the number ``after`` were made before it.
     """
 
     item: str
     label: str
     weight: float
+    largest: float
     after: int
 
 
@@ -239,13 +241,14 @@ class DecisionStore:
         """Keep entries that were drawn at random; what was drawn before is not drawn again."""
         with self._writing() as connection:
             connection.executemany(
-                "INSERT OR IGNORE INTO draws (item, label, weight, after) VALUES (?, ?, ?, ?)",
+                "INSERT OR IGNORE INTO draws (item, label, weight, largest, after)"
+                " VALUES (?, ?, ?, ?, ?)",
                 draws,
             )
 
     def draws(self) -> list[RandomDraw]:
         """Return all random draws in their order."""
-        query = "SELECT item, label, weight, after FROM draws ORDER BY draw"
+        query = "SELECT item, label, weight, largest, after FROM draws ORDER BY draw"
         return [RandomDraw(*row) for row in self._rows(query)]
 
     def since(self, number: int) -> list[StoredDecision]:

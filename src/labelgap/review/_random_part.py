@@ -142,7 +142,8 @@ class RandomPart:
                 left = int(self._left[stratum])
                 position = int(self._order[self._starts[stratum] + self._rng.integers(left)])
                 entry = self.population.entry(position)
-                fresh.append(RandomDraw(*entry, float(open_strata.size * left), tally.newest))
+                weights = open_strata.size * float(left), open_strata.size * float(self._left.max())
+                fresh.append(RandomDraw(*entry, *weights, tally.newest))
                 self._remove(position)
             self.store.add_draws(fresh)
             for drawn in fresh:
@@ -218,7 +219,7 @@ class RandomPart:
                 last = tally.last[drawn.item, drawn.label]
                 answer = None if last.decision == "unsure" else float(last.decision == "accept")
                 found_before = self._n_found_drawn + bisect_right(elsewhere, drawn.after)
-                self._bounds.add(answer, drawn.weight, found_before)
+                self._bounds.add(answer, drawn.weight, found_before, largest_weight=drawn.largest)
                 self._n_found_drawn += answer == 1.0
                 self._n_followed += 1
             n_found = tally.counts["accept"]
