@@ -304,6 +304,16 @@ def explained(estimator: Any) -> Iterator[None]:
     Parameters
     ----------
     estimator : estimator
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from labelgap import LabelPrior
+    >>> from labelgap.estimator import explained
+    >>> with explained(LabelPrior()):
+    ...     solution = np.linalg.solve(np.eye(1), np.ones(1))
+    >>> solution
+    array([1.])
     """
     try:
         yield
