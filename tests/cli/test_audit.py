@@ -75,6 +75,17 @@ def test_a_table_of_label_columns(run, table):
     assert "tag_a" in Path("audit/report.html").read_text(encoding="utf-8")
 
 
+def test_texts_of_labels_are_compared_with_items(run, fails, table):
+    write_rows(Path("texts.csv"), [{"label": "tag_a", "text": "apple"}])
+    given = ("audit", table, "--item", "id", "--labels", "tag_*", "--label-text", "texts.csv")
+    assert "give their --text too" in fails(*given)
+    ran = run(*given, "--text", "note", "--json")
+    assert ran.code == 0, ran
+    found = Audit.from_json(Path("audit/audit.json").read_text())
+    says = {s.evidence.words[0].word for s in found.suggestions if s.evidence.words}
+    assert "apple" in says
+
+
 def test_for_machines(run, table):
     ran = run("audit", table, *WIDE, "--json")
     assert ran.json["audit_id"] == read().audit_id

@@ -19,10 +19,11 @@ from labelgap.auditing import (
 from labelgap.auditing import audit as run_audit
 from labelgap.cli._design_matrix import named_design
 from labelgap.cli._item_cells import with_item_cells
+from labelgap.cli._label_text_file import LabelTextFile, read_label_text
 from labelgap.cli._options import DecisionsFile, Folder, LearningOptions, RandomState, Suggestions
 from labelgap.cli._read_data import InputRows, data_sources, read_labelled, zeros_of_audit
 from labelgap.cli._table_files import RawCsv, check_folder, write_table
-from labelgap.cli._terminal import Terminal, ToCopy, bullets, reading, table
+from labelgap.cli._terminal import BadInputError, Terminal, ToCopy, bullets, reading, table
 from labelgap.data import write_preannotations
 from labelgap.files import replacing_folder
 from labelgap.report import write_audit_page
@@ -43,6 +44,7 @@ def audit(
         int | None,
         typer.Option(min=1, help="Also find so many features worth keeping (slow when many)."),
     ] = None,
+    label_text: LabelTextFile = None,
     decisions: DecisionsFile = None,
     random_state: RandomState = 0,
     out: Folder = Path("audit"),
@@ -64,6 +66,7 @@ def audit(
       labelgap audit shop.duckdb --query 'SELECT * FROM items' --label-query 'SELECT * FROM tags' \\
           --item id
       labelgap audit items.csv --labels 'tag_*' --item id --decisions decisions.json
+      labelgap audit notes.csv --text note --labels urgent,legal --label-text meanings.csv
     """
     check_folder(out)
     decided = decisions_of(decisions)
@@ -80,6 +83,7 @@ def audit(
             n_topics=topics,
             n_selected=features,
             scale=not scaled,
+            **_texts(rows, read_label_text(label_text)),
             decisions=decided,
             random_state=random_state,
             progress=advance,
@@ -93,6 +97,15 @@ def audit(
     terminal.result(
         {**_payload(found), "files": [str(path) for path in files]}, *_shown(found, files)
     )
+
+
+def _texts(rows: InputRows, meanings: dict[str, str] | None) -> dict[str, Any]:
+    """Texts of items and labels, where labels have some."""
+    if meanings is None:
+        return {}
+    if rows.data.texts is None:
+        raise BadInputError("--label-text is compared with what items say: give their --text too")
+    return {"item_text": list(rows.data.texts), "label_text": meanings}
 
 
 def _preannotations(
