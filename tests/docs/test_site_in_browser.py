@@ -16,6 +16,8 @@ pytest.importorskip("myst_nb")
 
 DOCS = Path(__file__).parents[2] / "docs"
 MOST_PIXELS = 12_000
+# a section for each table of a paper, up to eighty of them
+LONG = {"reproduction"}
 # what lies beyond the right edge and cannot be scrolled to
 CUT = """
 (() => {
@@ -53,7 +55,8 @@ def test_no_page_is_cut_or_endless(site, tmp_path, width):
             cut = browser.run(CUT)
             tall = browser.run("document.documentElement.scrollHeight")
             # a narrow window makes a page longer, not a worse one
-            if cut or (width == 1280 and tall > MOST_PIXELS):
+            long = tall > MOST_PIXELS and page.parent.name not in LONG
+            if cut or (width == 1280 and long):
                 found.append(f"{page.relative_to(site)}: {tall} px, {cut}")
     assert not found, "\n".join(found)
 
