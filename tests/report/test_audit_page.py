@@ -10,7 +10,17 @@ from html.parser import HTMLParser
 import pytest
 
 from auditing.sample_audits import bare_audit, sample_audit
-from labelgap.auditing import CooccurrenceMap, Estimate, LabelAudit, LearningPoint
+from labelgap.auditing import (
+    ClaimBin,
+    CooccurrenceMap,
+    Estimate,
+    LabelAudit,
+    LearningPoint,
+    MissingEstimate,
+    MissingScenario,
+    UnopenedItem,
+    WrongPositive,
+)
 from labelgap.report import audit_page, review_page, write_audit_page
 from labelgap.report._audit_charts import (
     calibration_chart,
@@ -19,7 +29,14 @@ from labelgap.report._audit_charts import (
     learning_chart,
     trace_chart,
 )
-from labelgap.report._audit_words import learning, map_summary, p_value, strongest_pairs, title
+from labelgap.report._audit_words import (
+    basis,
+    learning,
+    map_summary,
+    p_value,
+    strongest_pairs,
+    title,
+)
 
 pytest.importorskip("jinja2")
 pytest.importorskip("matplotlib")
@@ -259,3 +276,33 @@ def test_a_page_that_cannot_be_written_leaves_the_old_one(tmp_path):
     write_audit_page(sample_audit(), target)
     assert target.read_text(encoding="utf-8") == audit_page(sample_audit())
     assert list(tmp_path.iterdir()) == [target]
+
+
+def test_unopened_items_wrong_labels_and_claims_are_shown():
+    found = replace(
+        sample_audit(),
+        unopened_items=(UnopenedItem("<item 7>", 0.83, 2.4),),
+        wrong_positives=(WrongPositive(1, "item 3", "soup", 0.61),),
+        claims=(ClaimBin(0.8, 0.9, 120, 0.84, 0.91),),
+    )
+    page = audit_page(found)
+    outline(page)
+    for shown in ("Items that perhaps nobody opened", "&lt;item 7&gt;", "<td>83%</td><td>2.4</td>"):
+        assert shown in page
+    assert '<td class="words">soup</td><td>61%</td>' in page
+    assert "80% to 90%</th><td>120</td><td>84%</td><td>91%</td>" in page
+    without = audit_page(sample_audit())
+    assert 'id="unopened"' not in without
+    assert 'id="wrong"' not in without
+
+
+def test_the_basis_has_a_number_for_each_mechanism():
+    scenarios = (
+        MissingScenario("one rate for all labels", 40.0, 10.0, 90.0),
+        MissingScenario("obvious labels recorded first", 800.0, 800.0, 800.0),
+    )
+    missing = MissingEstimate(200.0, 10.0, 800.0, "one table; a range", False, scenarios)
+    said = basis(replace(sample_audit(), missing=missing))
+    assert "one rate for all labels: 40 missing (10 to 90)" in said
+    assert "obvious labels recorded first: 800 missing." in said
+    assert said.endswith("cannot be told from the table alone.")

@@ -30,7 +30,7 @@ from labelgap.propensity import (
 _EDGES = np.linspace(logit(1e-4), logit(1 - 1e-3), 400)
 _N_BINS = _EDGES.size + 1
 _FEWEST, _FEWEST_OF_LABEL, _FEWEST_EMPTY = 50, 30, 20
-_COMPLETE, _UNOPENED, _WORTH_A_FIT = 0.98, 0.5, 0.02
+_COMPLETE, _ALL_OPENED, _UNOPENED, _WORTH_A_FIT = 0.98, 0.99, 0.5, 0.02
 _N_PARTS = 5
 _COUNTING = "estimating how labels were lost"
 
@@ -129,8 +129,8 @@ def _with_unopened(found: LossModel, rows: np.ndarray, carried: np.ndarray) -> L
     opened = min(1.0, overall / opened_label_frequency(ratio, per_item))
     if ratio >= _COMPLETE:
         opened = min(opened, ceiling)
-    # near 1 the estimate is less sure than what follows from it
-    most = opened if top is None else min(1.0, opened * top.high / ceiling)
+    # near 1 the estimate is less sure than what follows from it: perhaps all were opened
+    most = 1.0 if top is None or opened * top.high / ceiling > _ALL_OPENED else opened
     probability = np.mean([unopened_probability(any_label, o) for o in (opened, most)], axis=0)
     unopened = np.where(found.empty, probability, 0.0)
     return replace(found, opened=opened, unopened=unopened, any_label=any_label)

@@ -161,6 +161,8 @@ def _contents(audit: Audit) -> list[tuple[str, str]]:
     there = {
         ("missing", "Missing labels"): audit.suggestions,
         ("labels", "Labels"): audit.labels,
+        ("unopened", "Unopened items"): audit.unopened_items,
+        ("wrong", "Wrong labels"): audit.wrong_positives,
         ("item-rates", "Items"): True,
         ("pairs", "Pairs of labels"): len(pairs.map.labels) > 1 or pairs.rare or pairs.duplicates,
         ("quality", "Trust"): audit.learning_curve or audit.calibration,
