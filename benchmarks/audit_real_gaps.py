@@ -232,14 +232,14 @@ def main() -> None:
             continue
         name, _, loss = part.partition(" ")
         if name == "debtags":
-            row = of_debtags(chosen.seed)
+            kind, row = "untagged", of_debtags(chosen.seed)
         elif name in REAL:
-            row = of_release(name)
+            kind, row = "releases", of_release(name)
         elif loss == "planted":
-            row = of_planted(name, chosen.seed)
+            kind, row = "planted", of_planted(name, chosen.seed)
         else:
-            row = of_set(name, loss, chosen.seed)
-        results.add({"experiment": "real gaps", **key, **row})
+            kind, row = "losses", of_set(name, loss, chosen.seed)
+        results.add({"experiment": kind, **key, **row})
 
 
 if __name__ == "__main__":

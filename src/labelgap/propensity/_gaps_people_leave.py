@@ -20,7 +20,7 @@ __all__ = [
 
 _SURE, _MOST = 0.95, 0.99
 _LEAST, _CERTAIN = 1e-3, 0.999
-_PRIOR_ENTRIES, _PRIOR_POSITIVES = 5.0, 50.0
+_PRIOR_ENTRIES, _PRIOR_POSITIVES = 5.0, 100.0
 
 
 def bounded_relevance(probabilities: Any, label_frequency: Any) -> np.ndarray:
@@ -150,7 +150,7 @@ def label_frequencies(
     """Return a label frequency for each label, drawn to the common one where labels are rare.
 
     Rare labels are predicted badly, and what is predicted badly looks as if it were missing: with n
-    recorded positives a label's own estimate has the weight n / (n + 50), on the logarithmic scale.
+    recorded positives a label's own estimate has the weight n / (n + 100), on the logarithmic scale.
 
     Parameters
     ----------
@@ -171,7 +171,7 @@ def label_frequencies(
     >>> from labelgap.propensity import label_frequencies
     >>> fractions, n = np.array([0.3, 0.3]), np.array([100, 100])
     >>> label_frequencies(fractions, n, np.array([1000, 5]), 0.9).round(2).tolist()
-    [0.34, 0.82]
+    [0.36, 0.86]
     """
     own = (n_entries * fractions + _PRIOR_ENTRIES * common) / (n_entries + _PRIOR_ENTRIES)
     weight = n_positives / (n_positives + _PRIOR_POSITIVES)
