@@ -19,7 +19,9 @@ from labelgap.auditing._out_of_fold import OutOfFold, ScoredRows, helped_by_labe
 from labelgap.auditing._score_counts import Advance
 from labelgap.labels import Labels, State
 from labelgap.propensity import (
+    FrequencyEstimate,
     TopScoredFraction,
+    estimate_label_frequency,
     label_frequencies,
     opened_label_frequency,
     top_scored_fraction,
@@ -49,6 +51,11 @@ class ProbabilityCounts:
         found = _top(self.n.sum(axis=0), self.hits.sum(axis=0), _FEWEST)
         return found or TopScoredFraction(1.0, 0.0, 1.0, 0)
 
+    def one_rate(self) -> FrequencyEstimate:
+        """The same with the interval of curves fitted to all probabilities, up to 1 where unclear."""
+        scores = expit(np.append(_EDGES, 2 * _EDGES[-1] - _EDGES[-2]))
+        return estimate_label_frequency(scores, self.n.sum(axis=0), self.hits.sum(axis=0))
+
     def ceilings_of_labels(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Return fraction, lower end of its interval and number of entries, of the better scores."""
         best = np.zeros((3, self.n.shape[0]))
@@ -67,8 +74,8 @@ class LossModel:
     A fraction ``opened`` of the items was opened; ``unopened`` is the probability of each item that
     it was not, 0 where it carries a label, and ``any_label`` how probably such features come with
     a recorded label. ``common`` is the label frequency on opened items, and ``of_labels`` that of
-    each label; ``overall`` is that of all items with its interval. ``raw_of_labels`` and
-    ``low_of_labels`` are not drawn to the common one.
+    each label; ``overall`` is that of all items with its interval, and ``one_rate`` the same by curves
+    over all probabilities. ``raw_of_labels`` and ``low_of_labels`` are not drawn to the common one.
     """
 
     opened: float
@@ -80,6 +87,7 @@ class LossModel:
     raw_of_labels: np.ndarray
     low_of_labels: np.ndarray
     overall: TopScoredFraction
+    one_rate: FrequencyEstimate
 
     @property
     def learned(self) -> np.ndarray:
@@ -110,7 +118,8 @@ def _complete_loss(
 ) -> LossModel:
     """What holds where no label was lost."""
     nobody, ones = np.zeros(empty.size), np.ones(counts.n.shape[0])
-    return LossModel(1.0, nobody, nobody + 1, empty, 1.0, ones, ones, ones, overall)
+    rate = counts.one_rate()
+    return LossModel(1.0, nobody, nobody + 1, empty, 1.0, ones, ones, ones, overall, rate)
 
 
 def _with_unopened(found: LossModel, rows: np.ndarray, carried: np.ndarray) -> LossModel:

@@ -44,7 +44,8 @@ def _scenarios(
     overall = loss.overall
     middle = (overall.value + overall.low) / 2
     rate, low, high = (
-        min(total * (1 - c) / max(c, 0.02), most) for c in (middle, overall.high, overall.low)
+        min(total * (1 - c) / max(c, 0.02), most)
+        for c in (middle, max(overall.high, loss.one_rate.high), overall.low)
     )
     lower = (loss.of_labels * loss.raw_of_labels) ** _DOUBT
     own, highest = (
