@@ -43,9 +43,9 @@ def _scenarios(
     most = labels.n_samples * labels.n_labels - total
     overall = loss.overall
     middle = (overall.value + overall.low) / 2
+    largest = max(overall.high, loss.one_rate.high)
     rate, low, high = (
-        min(total * (1 - c) / max(c, 0.02), most)
-        for c in (middle, max(overall.high, loss.one_rate.high), overall.low)
+        min(total * (1 - c) / max(c, 0.02), most) for c in (middle, largest, overall.low)
     )
     lower = (loss.of_labels * loss.raw_of_labels) ** _DOUBT
     own, highest = (
