@@ -347,7 +347,7 @@ class BMLPL(ClassNamePrefixFeaturesOutMixin, TransformerMixin, LabelGapClassifie
             return self._validate_fit(X, Y, classes=classes)
         X = self._validate_predict(X)
         labels = self.target_.read(Y, n_samples=X.shape[0])
-        _bmlpl_data.check_batch(labels, self.params_.topics.shape[0], list(self.classes_))
+        _bmlpl_data.check_batch(labels, self.params_.topics.shape[0])
         return X, labels
 
     # -- prediction ---------------------------------------------------------------------------
