@@ -121,8 +121,7 @@ class LabelGapClassifier(ClassifierMixin, BaseEstimator):
 
     def predict(self, X: Any) -> np.ndarray:
         """Return labels of 0 and 1, of shape (n_samples, n_labels); classes for a vector target."""
-        probabilities = self._predict_proba(self._validate_predict(X))
-        return self._framed(self.target_.decide(probabilities), X)
+        return self._framed(self._decide(self._validate_predict(X)), X)
 
     def predict_names(self, X: Any, k: int = 5) -> Any:
         """Return the names of the k most probable labels of each row, best first.
@@ -213,6 +212,12 @@ class LabelGapClassifier(ClassifierMixin, BaseEstimator):
     def _label_probabilities(self, X: Any) -> np.ndarray:
         probabilities = self._predict_proba(self._validate_predict(X))
         return self.target_.probabilities(probabilities)
+
+    def _decide(self, X: Any, columns: Any = slice(None)) -> np.ndarray:
+        """Labels or classes by the probabilities, or by the sign of scores where there are none."""
+        if hasattr(self, "predict_proba"):
+            return self.target_.decide(self._predict_proba(X)[:, columns])
+        return self.target_.decide(self._decision_function(X)[:, columns], threshold=0.0)
 
     def _framed(self, values: np.ndarray, X: Any, names: Any = None) -> Any:
         """Predictions of label matrices in the container that ``set_output`` asked for."""

@@ -145,8 +145,7 @@ class ZeroShotClassifier(LabelGapClassifier):
     def predict(self, X: Any, labels: LabelsName = "all") -> np.ndarray:
         """Return labels of 0 and 1, or classes; parameters as in :meth:`decision_function`."""
         columns = self._restriction(labels)
-        probabilities = self._predict_proba(self._validate_predict(X))
-        found = self.target_.decide(probabilities[:, columns])
+        found = self._decide(self._validate_predict(X), columns)
         return self._framed(found, X, self.classes_[columns])
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:

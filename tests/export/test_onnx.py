@@ -29,6 +29,7 @@ NOT_LINEAR = {
     "BinaryRelevance": "LogisticRegression LinearSVC BinaryRelevance()",
     "CooccurrenceVote": "all",
     "BMLPL": "all",
+    "GradientBoostingLabels": "all",
     "MLLCS": "EM( OnlineEM(",
     "RMFL": "kernel='linear'",
     "RMFLCV": "all",

@@ -142,13 +142,6 @@ class BinaryRelevance(LabelGapClassifier):
         """Return the probability that each label is relevant, of shape (n_samples, n_labels)."""
         return super().predict_proba(X)
 
-    def predict(self, X: Any) -> np.ndarray:
-        """Return labels of 0 and 1, of shape (n_samples, n_labels); classes for a vector target."""
-        if hasattr(self._template(), "predict_proba"):
-            return super().predict(X)
-        margins = self._decision_function(self._validate_predict(X))
-        return self._framed(self.target_.decide(margins, threshold=0.0), X)
-
     def _stack_coefficients(self) -> None:
         """One matrix of coefficients; those of the classifiers become views of its rows."""
         self.__dict__.pop("coef_", None)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cached_property
 from numbers import Integral, Real
 from typing import Any, ClassVar
 
@@ -147,16 +148,27 @@ class GradientBoostingLabels(LabelGapClassifier):
                 "callbacks": [xgboost.callback.EarlyStopping(rounds=self.n_iter_no_change)],
                 "verbose_eval": False,
             }
-        self.booster_ = xgboost.train(
+        booster = xgboost.train(
             self._settings(labels.n_labels),
             data,
             num_boost_round=self.max_iter,
             obj=self._objective(values[~held]),
             **stopping,
         )
+        # text that model files can check before XGBoost reads it
+        self._booster_json = bytes(booster.save_raw("json"))
+        self.__dict__.pop("booster_", None)
         self.n_iter_ = self.max_iter
         if held.any():
-            self.n_iter_ = self.booster_.best_iteration + 1
+            self.n_iter_ = booster.best_iteration + 1
+
+    @cached_property
+    def booster_(self) -> Any:
+        """The model of XGBoost: trees with a vector of log-odds in each leaf."""
+        xgboost = require("xgboost", extra="boosting", purpose="GradientBoostingLabels")
+        booster = xgboost.Booster({"nthread": 1 if self.n_jobs is None else self.n_jobs})
+        booster.load_model(bytearray(self._booster_json))
+        return booster
 
     def _objective(self, values: np.ndarray) -> Any:
         rng = np.random.default_rng(check_random_state(self.random_state).randint(2**31 - 1))
@@ -204,6 +216,11 @@ class GradientBoostingLabels(LabelGapClassifier):
 
     def _predict_proba(self, X: Any) -> np.ndarray:
         return expit(self._decision_function(X))
+
+    def __getstate__(self) -> dict:
+        # the text says the same
+        state = super().__getstate__()
+        return {name: value for name, value in state.items() if name != "booster_"}
 
 
 def _observed_gradients(values: np.ndarray) -> Callable:

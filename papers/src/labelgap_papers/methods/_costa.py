@@ -130,14 +130,6 @@ class COSTA(ZeroShotClassifier):
         """Probability that each label is relevant; parameters as in :meth:`decision_function`."""
         return super().predict_proba(X, labels)
 
-    def predict(self, X: Any, labels: LabelsName = "all") -> np.ndarray:
-        """Labels of 0 and 1, or classes; parameters as in :meth:`decision_function`."""
-        if hasattr(self, "predict_proba"):
-            return super().predict(X, labels)
-        columns = self._restriction(labels)
-        scores = self._decision_function(self._validate_predict(X))
-        return self.target_.decide(scores[:, columns], threshold=0.0)
-
     def _fit(self, X: Any, labels: Labels, cooccurrence: Cooccurrence) -> None:  # type: ignore[override]
         if self.text_ is not None:
             cooccurrence = counts_with_text(cooccurrence, self.text_.vectors)
