@@ -74,8 +74,9 @@ def test_definitions_stand_beside_names():
 
 def test_impute_takes_texts():
     X, labels, texts, true = table()
-    found = impute(X, labels, threshold=0.4, item_text=texts, text_encoder="tfidf")
-    without = impute(X, labels, threshold=0.4)
+    how = {"threshold": 0.4, "zeros": "unlabeled"}
+    found = impute(X, labels, **how, item_text=texts, text_encoder="tfidf")
+    without = impute(X, labels, **how)
     rate = true[found.rows, found.labels].mean()
     assert rate > 0.6
     assert rate > true[without.rows, without.labels].mean() + 0.3

@@ -65,6 +65,10 @@ def test_figures_of_the_training_rows_are_called_that(run, table, songs):
 def test_a_complete_table_is_left_alone(run, table):
     added = run("impute", table, *LABELS, "-o", "more.csv", "--json").json
     assert added["n_added"] == 0
+    told = " ".join(run("impute", table, *LABELS, "-o", "more.csv").out.split())
+    assert "only where the table itself shows that labels are missing" in told
+    assumed = run("impute", table, *LABELS, "--zeros", "unlabeled", "-o", "all.csv", "--json")
+    assert assumed.json["n_added"] > 0
 
 
 def test_an_option_is_given_once(run, table):

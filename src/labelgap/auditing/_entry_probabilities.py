@@ -18,7 +18,8 @@ from labelgap.labels import State
 from labelgap.propensity import bounded_relevance, obvious_first_posterior
 
 # How much less often hidden labels and items are recorded than obvious ones: what the most confident
-# entries cannot tell. Chosen on two releases of mdi and emoji, with the data of no other table.
+# entries cannot tell. Chosen on two releases of mdi and emoji, and on what suggestions claim and how
+# many are right on emotions, yeast and image with three kinds of loss.
 _SLOPE, _ITEM_SLOPE = 0.2, 0.4
 _STEEP = 1.0
 _SCORING = "scoring every item and label"

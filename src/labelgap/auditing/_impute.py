@@ -10,6 +10,7 @@ import numpy as np
 from labelgap.auditing._audit_input import Zeros, check_input, feature_rows, text_match
 from labelgap.auditing._entry_probabilities import entry_probabilities
 from labelgap.auditing._loss_model import estimate_loss
+from labelgap.auditing._missing_labels import shows_missing
 from labelgap.auditing._out_of_fold import OutOfFold, ScoreSource
 from labelgap.auditing._review_decisions import ReviewDecisions
 from labelgap.auditing._score_counts import Advance, silent
@@ -47,8 +48,10 @@ def impute(
 ) -> ImputedEntries:
     """Return the unknown entries and unlabeled zeros that are relevant with some probability.
 
-    Nothing is returned of a table without unknown entries whose zeros are found to be negative, as
-    the audit would say.
+    Zeros of a table without unknown entries are returned only where the table itself shows that
+    labels are missing: where :attr:`labelgap.Audit.missing` begins at 5% of the recorded ones or
+    more. Elsewhere the probabilities of the audit rest on the assumption that some are missing,
+    which ``zeros="unlabeled"`` makes.
 
     Parameters
     ----------
@@ -62,6 +65,7 @@ def impute(
     max_entries : int, default=1_000_000
         At most so many entries, the most probable.
     zeros : {"auto", "negative", "unlabeled"}, default="auto"
+        "unlabeled" returns zeros also where the table does not show that labels are missing.
     scale : bool, default=True
     item_ids : sequence of length n_items, default=None
     item_text, label_text, text_encoder : default=None
@@ -99,7 +103,11 @@ def impute(
     text = text_match(checked, item_text, label_text, text_encoder)
     model = OutOfFold(ScoreSource(imputer, text=text), checked, rows, rng, advance)
     loss = estimate_loss(model, checked, advance)
-    top = entry_probabilities(model, checked, loss, max_entries, advance).top
+    entries = entry_probabilities(model, checked, loss, max_entries, advance)
+    top = entries.top
     kept = top.probabilities > threshold
+    said_unlabeled = zeros == "unlabeled" or checked.stated_unlabeled
+    if not said_unlabeled and not shows_missing(checked.part, loss, entries):
+        kept &= top.unknown
     labels = checked.modelled[top.labels[kept]]
     return ImputedEntries(top.rows[kept], labels, top.probabilities[kept])

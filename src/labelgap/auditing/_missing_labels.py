@@ -35,6 +35,11 @@ def missing_labels(labels: Labels, loss: LossModel, entries: EntryProbabilities)
     )
 
 
+def shows_missing(labels: Labels, loss: LossModel, entries: EntryProbabilities) -> bool:
+    """Return whether labels are missing however they got lost: more than few at the lower end."""
+    return missing_labels(labels, loss, entries).low >= FEW * labels.n_positives()
+
+
 def _scenarios(
     labels: Labels, loss: LossModel, entries: EntryProbabilities
 ) -> tuple[MissingScenario, ...]:

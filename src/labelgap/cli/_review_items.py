@@ -31,6 +31,9 @@ def table_population(rows: InputRows, X: Any, how: Mapping[str, Any]) -> Populat
             f"more than {_MOST_ENTRIES:,}; give a part of the rows, or an audit.json, whose "
             "suggestions are then drawn from"
         )
+    if how["zeros"] == "auto" and not labels.has_gaps:
+        # people decide: that labels are missing may be assumed
+        how = {**how, "zeros": "unlabeled"}
     at, columns, p = impute(X, labels, threshold=0.0, max_entries=n_entries, **how)
     probabilities = np.zeros((rows.n_samples, labels.n_labels))
     probabilities[at, columns] = p

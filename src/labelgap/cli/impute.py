@@ -15,6 +15,11 @@ from labelgap.cli._terminal import Terminal, reading
 from labelgap.cli.audit import decisions_of
 from labelgap.labels import Labels
 
+_ZEROS_STAY = (
+    "zeros stay zeros: they become labels only where the table itself shows that labels are "
+    "missing, or where you say so with --zeros unlabeled"
+)
+
 
 def impute(
     terminal: Terminal,
@@ -29,7 +34,8 @@ def impute(
 
     One line per item and label that is recorded (probability 1) or probably missing: what
     --label-table takes. The model is that of labelgap audit, which shows the evidence too. What
-    was accepted in a review counts as recorded, and what was rejected stays out.
+    was accepted in a review counts as recorded, and what was rejected stays out. Zeros become
+    labels where the table itself shows that labels are missing, or with --zeros unlabeled.
 
     [bold]Examples[/bold]
 
@@ -46,11 +52,12 @@ def impute(
         reading(rows.place),
     ):
         known = _known_labels(rows, decided)
+        zeros = zeros_of_audit(rows, source.zeros)
         added = impute_labels(
             X,
             rows.labels,
             threshold=threshold,
-            zeros=zeros_of_audit(rows, source.zeros),
+            zeros=zeros,
             scale=not scaled,
             item_ids=rows.items,
             decisions=decided,
@@ -66,11 +73,13 @@ def impute(
         "n_added": added.rows.size,
         "out": str(out),
     }
-    terminal.result(
-        payload,
+    done = (
         f"{added.rows.size:,} labels added to {n_recorded:,} recorded ones of "
-        f"{escape(rows.place)}, written to [bold]{escape(str(out))}[/bold]",
+        f"{escape(rows.place)}, written to [bold]{escape(str(out))}[/bold]"
     )
+    if zeros == "auto" and not rows.labels.has_gaps and not added.rows.size:
+        done = f"{done}\n{_ZEROS_STAY}"
+    terminal.result(payload, done)
 
 
 def _known_labels(rows: InputRows, decided: ReviewDecisions | None) -> Labels:
