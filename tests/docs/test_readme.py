@@ -49,17 +49,48 @@ def test_examples_run_as_pasted(block, capsys):
         assert 0.8 < float(printed[1]) <= 1
 
 
+def test_gaps_that_people_left():
+    (mdi,), (emoji,) = (rows("audit_real_gaps", part=part) for part in ("mdi", "emoji"))
+    (texts,) = rows("text_gaps", dataset="emoji", method="with texts")
+    added = [f"{row['missing']}" for row in (mdi, emoji)]
+    right = [f"{p:.0%}" for p in (mdi["precision"], emoji["precision"], texts["precision_500"])]
+    assert figures(paragraph("Gaps")) == [added[0], "5,045", added[1], "1,884", "500", *right]
+    ranges = [f"{row[end]:,}" for row in (mdi, emoji) for end in ("low", "high")]
+    assert figures(paragraph("How many")) == ranges
+
+
 def test_precision_of_the_first_suggestions():
     measured = {
-        method: statistics.mean(
-            row["precision"]
+        method: [
+            row
             for row in rows("audit_precision")
             if row["dataset"] == "bibtex" and row["method"] == method
-        )
+        ]
         for method in ("audit", "neighbours", "classifier", "cleanlab self_confidence")
     }
+    means = [statistics.mean(row["precision"] for row in found) for found in measured.values()]
     shown = [figure for figure in figures(paragraph("Finding")) if figure.endswith("%")]
-    assert shown == ["40%", *(f"{value:.0%}" for value in measured.values())]
+    assert shown == ["40%", *(f"{value:.0%}" for value in means)]
+    first = {method: [row["precision_100"] for row in found] for method, found in measured.items()}
+    assert max(first["audit"]) < min(first["neighbours"])
+    losses = rows("audit_real_gaps", experiment="losses")
+    others = ("logistic", "forest", "cleanlab")
+    assert all(row["precision"] > max(row[other] for other in others) for row in losses)
+
+
+def test_the_default_against_a_tuned_regression():
+    gains = [
+        [
+            row["gain"]
+            for row in rows("predictor_summary", experiment="gain", gap=gap)
+            if not row["dataset"].startswith("mean")
+        ]
+        for gap in ("entries", "positives")
+    ]
+    assert min(map(min, gains)) > 0
+    means = [f"{statistics.mean(of_sets):.3f}" for of_sets in gains]
+    shown = figures(paragraph("Predicting"))
+    assert shown == ["60%", f"{len(gains[0])}", means[0], "40%", means[1]]
 
 
 def test_mend_against_observed_entries():

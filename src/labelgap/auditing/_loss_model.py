@@ -24,6 +24,7 @@ from labelgap.propensity import (
     estimate_label_frequency,
     label_frequencies,
     opened_label_frequency,
+    opened_without_labels,
     top_scored_fraction,
     top_scored_fraction_of_bins,
     unopened_probability,
@@ -127,7 +128,8 @@ def _with_unopened(found: LossModel, rows: np.ndarray, carried: np.ndarray) -> L
 
     Items without a label are more than the labels of opened items explain, where the probability of
     carrying any label stops rising below 1 (``ceiling``) and labels of items that carry some are
-    recorded more often than those of all items (``ratio``).
+    recorded more often than those of all items (``ratio``); or where items that carry one label are
+    too few beside those with two.
     """
     overall = _middle(found.overall)
     any_label = _any_label(rows, carried > 0)
@@ -140,9 +142,18 @@ def _with_unopened(found: LossModel, rows: np.ndarray, carried: np.ndarray) -> L
         opened = min(opened, ceiling)
     # near 1 the estimate is less sure than what follows from it: perhaps all were opened
     most = 1.0 if top is None or opened * top.high / ceiling > _ALL_OPENED else opened
+    opened, most = (
+        min(opened, _opened_by_counts(carried)),
+        min(most, _opened_by_counts(carried, 2.0)),
+    )
     probability = np.mean([unopened_probability(any_label, o) for o in (opened, most)], axis=0)
     unopened = np.where(found.empty, probability, 0.0)
     return replace(found, opened=opened, unopened=unopened, any_label=any_label)
+
+
+def _opened_by_counts(carried: np.ndarray, z: float = 0.0) -> float:
+    """Return the fraction of opened items that the numbers of labels per item allow."""
+    return min(1.0, float((carried > 0).sum() + opened_without_labels(carried, z)) / carried.size)
 
 
 def _with_frequencies(found: LossModel, counts: ProbabilityCounts, labels: Labels) -> LossModel:

@@ -18,6 +18,7 @@ from labelgap.propensity._gaps_people_leave import (
     label_frequencies,
     obvious_first_posterior,
     opened_label_frequency,
+    opened_without_labels,
     unopened_probability,
 )
 from labelgap.propensity._label_frequency import (
@@ -45,6 +46,7 @@ __all__ = [
     "label_frequency_mode",
     "obvious_first_posterior",
     "opened_label_frequency",
+    "opened_without_labels",
     "relevance_log_odds",
     "top_scored_fraction",
     "top_scored_fraction_of_bins",

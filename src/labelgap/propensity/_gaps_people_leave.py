@@ -15,6 +15,7 @@ __all__ = [
     "label_frequencies",
     "obvious_first_posterior",
     "opened_label_frequency",
+    "opened_without_labels",
     "unopened_probability",
 ]
 
@@ -79,6 +80,36 @@ def opened_label_frequency(ratio: float, n_labels: float) -> float:
     if n_labels <= 1 or excess(_LEAST) > 0:
         return _LEAST  # every relevant label but one would be lost
     return float(brentq(excess, _LEAST, 1 - 1e-9))
+
+
+def opened_without_labels(n_labels: np.ndarray, z: float = 0.0) -> float:
+    """Return how many items without a label somebody opened, from those that carry one or two.
+
+    Chao's bound (1987), f_1 (f_1 - 1) / (2 (f_2 + 1)) with f_1 and f_2 items that carry one and two
+    labels. Where opened items carry many labels, hardly one of them carries none.
+
+    Parameters
+    ----------
+    n_labels : int array of shape (n_samples,)
+        How many labels each item carries.
+    z : float, default=0.0
+        Standard deviations to add to f_1 and to take from f_2, for an upper end.
+
+    See Also
+    --------
+    unopened_probability : What follows for items without a label.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from labelgap.propensity import opened_without_labels
+    >>> n_labels = np.random.default_rng(0).poisson(2, size=10_000)
+    >>> round(opened_without_labels(n_labels[n_labels > 0])), int((n_labels == 0).sum())
+    (1336, 1348)
+    """
+    one, two = (float((n_labels == k).sum()) for k in (1, 2))
+    one, two = one + z * np.sqrt(one), max(two - z * np.sqrt(two), 0.0)
+    return one * max(one - 1, 0.0) / (2 * (two + 1))
 
 
 def unopened_probability(any_label: Any, opened: float) -> np.ndarray:
