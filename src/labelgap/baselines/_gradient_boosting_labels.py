@@ -157,7 +157,7 @@ class GradientBoostingLabels(LabelGapClassifier):
         )
         # text that model files can check before XGBoost reads it
         self._booster_json = bytes(booster.save_raw("json"))
-        self.__dict__.pop("booster_", None)
+        self.__dict__["booster_"] = booster  # predictions leave the estimator as it is
         self.n_iter_ = self.max_iter
         if held.any():
             self.n_iter_ = booster.best_iteration + 1
