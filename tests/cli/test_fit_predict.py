@@ -28,8 +28,9 @@ def _predicted(path: str = "p.csv"):
 @pytest.mark.filterwarnings("ignore:row 0 and 1 others have no observed label")
 @pytest.mark.parametrize("name", list(ModelName))
 def test_every_model_fits_saves_and_predicts(run, items, name):
-    if name == "network":
-        pytest.importorskip("torch")
+    packages = {"network": "torch", "boosting": "xgboost"}
+    if name in packages:
+        pytest.importorskip(packages[name])
     fitted = run(
         "fit",
         items,
