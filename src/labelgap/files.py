@@ -21,7 +21,7 @@ __all__ = ["expands_too_far", "read_sealed", "replacing", "replacing_folder", "s
 
 _SEAL = "crc32"
 # a table of zeros and ones rarely shrinks to less than a hundredth of itself
-_MOST_TIMES, _ALWAYS_FINE = 200, 2**28
+_MOST_TIMES, _ALWAYS_FINE = 200, 2**30
 _HOST = f"{zlib.crc32(socket.gethostname().encode()):08x}"
 _PARTIAL = re.compile(r"\.partial-([0-9a-f]{8})-(\d+)-[0-9a-f]{8}-(.*)", re.DOTALL)
 _DAY = 86_400
