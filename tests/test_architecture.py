@@ -40,7 +40,7 @@ ALLOWED: dict[str, set[str]] = {
     "targets": {"kernels", "labels"},
     "propensity": {"kernels"},
     "estimation": {"labels"},
-    "estimator": {"frames", "kernels", "labels", "targets", "metrics"},
+    "estimator": {"fitting", "frames", "kernels", "labels", "memory", "targets", "metrics"},
     "text": {"extras", "kernels", "labels", "memory"},
     "zero_shot": {"labels", "targets", "metrics", "estimator", "cooccurrence", "text"},
     "fitting": {"extras", "files", "kernels", "labels", "memory"},

@@ -15,6 +15,7 @@ from sklearn.utils import get_tags
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from labelgap import metrics
+from labelgap.fitting import feature_blocks, row_slices
 from labelgap.frames import FrameReader, FrameRows, check_container, framed
 from labelgap.kernels.input_arrays import (
     canonical_rows,
@@ -23,6 +24,7 @@ from labelgap.kernels.input_arrays import (
     named_non_numbers,
     refuse_complex,
 )
+from labelgap.kernels.ranking import top_k
 from labelgap.labels import (
     Labels,
     LabelWarning,
@@ -32,6 +34,7 @@ from labelgap.labels import (
     items_of,
     without_items,
 )
+from labelgap.memory import block_size
 from labelgap.targets import Target, read_target
 
 __all__ = ["LabelGapClassifier", "explained"]
@@ -148,14 +151,47 @@ class LabelGapClassifier(ClassifierMixin, BaseEstimator):
         """
         if not isinstance(k, Integral) or k < 1:
             raise ValueError(f"k={k!r}: ask for at least one label")
-        has_probabilities = hasattr(self, "predict_proba")
-        found = self.predict_proba(X) if has_probabilities else self.decision_function(X)
-        scores = self._numbers(found)
-        if scores.ndim == 1:
-            scores = np.column_stack([-scores, scores])
-        best = np.argsort(-scores, axis=1, kind="stable")[:, : min(k, scores.shape[1])]
+        best = self.predict_topk(X, min(k, self._n_classes()))[0]
         ranks = [str(rank + 1) for rank in range(best.shape[1])]
-        return self._framed(np.asarray(self.classes_)[best], X, names=ranks)
+        return self._framed(best, X, names=ranks)
+
+    def predict_topk(self, X: Any, k: int = 5) -> tuple[np.ndarray, np.ndarray]:
+        """Return the k most probable labels of each row, without an array of all rows and labels.
+
+        Parameters
+        ----------
+        X : array, frame or sparse matrix; or rows that lie elsewhere
+            A Dask array, a folder of blocks, any other :class:`labelgap.fitting.RowSource`, or an
+            iterator over parts. These are read one block at a time.
+        k : int, default=5
+
+        Returns
+        -------
+        labels : ndarray of shape (n_samples, k)
+            Names, or positions where the labels have none, best first.
+        probabilities : ndarray of shape (n_samples, k)
+            Those of the labels; scores of models without probabilities.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from labelgap import LabelPrior
+        >>> prior = LabelPrior().fit(np.zeros((3, 1)), [[1, 0, 0], [1, 1, 0], [1, 1, 0]])
+        >>> labels, probabilities = prior.predict_topk(np.zeros((1, 1)), k=2)
+        >>> labels.tolist(), probabilities.round(1).tolist()
+        ([[0, 1]], [[0.8, 0.6]])
+        """
+        check_is_fitted(self)
+        if not isinstance(k, Integral) or not 1 <= k <= self._n_classes():
+            raise ValueError(f"k={k}: there are {self._n_classes()} labels to choose from")
+        best, probabilities = [np.empty((0, k), np.intp)], [np.empty((0, k))]
+        for part in feature_blocks(X):
+            rows = self._validate_predict(part)
+            for piece in row_slices(rows.shape[0], block_size(self._n_classes())):
+                found = self._best_labels(rows[piece], k)
+                best.append(found[0])
+                probabilities.append(found[1])
+        return np.asarray(self.classes_)[np.concatenate(best)], np.concatenate(probabilities)
 
     def set_output(self, *, transform: str | None = None) -> Self:
         """Say what predictions are returned as, in the way of scikit-learn's transformers.
@@ -218,6 +254,25 @@ class LabelGapClassifier(ClassifierMixin, BaseEstimator):
         if hasattr(self, "predict_proba"):
             return self.target_.decide(self._predict_proba(X)[:, columns])
         return self.target_.decide(self._decision_function(X)[:, columns], threshold=0.0)
+
+    def _best_labels(self, X: Any, k: int) -> tuple[np.ndarray, np.ndarray]:
+        """Positions in ``classes_`` and probabilities of the best labels of a few validated rows."""
+        ranked, probabilities = self._ranked_scores(X)
+        best = top_k(ranked, k)
+        return best, np.take_along_axis(probabilities, best, axis=1)
+
+    def _ranked_scores(self, X: Any) -> tuple[np.ndarray, np.ndarray]:
+        """Return what ranks the classes of a few rows, and their probabilities: here the same."""
+        if hasattr(self, "predict_proba"):
+            said = self.target_.probabilities(self._predict_proba(X))
+        else:
+            said = self.target_.scores(self._decision_function(X))
+            said = np.column_stack([-said, said]) if said.ndim == 1 else said
+        return said, said
+
+    def _n_classes(self) -> int:
+        check_is_fitted(self)
+        return len(self.classes_)
 
     def _framed(self, values: np.ndarray, X: Any, names: Any = None) -> Any:
         """Predictions of label matrices in the container that ``set_output`` asked for."""

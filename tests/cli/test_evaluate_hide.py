@@ -65,7 +65,7 @@ def test_labels_only_give_decision_metrics(run, items, model):
 
 def test_long_predictions(run, items, model):
     run("predict", model, items, "--drop", "note", "-o", "p.csv")
-    run("predict", model, items, "--drop", "note", "--give", "top", "--top", "2", "-o", "t.csv")
+    run("predict", model, items, "--drop", "note", "--top", "2", "-o", "t.csv")
     wide, long = (
         run("evaluate", items, "-p", one, "--item", "id", "--json").json["metrics"]
         for one in ("p.csv", "t.csv")

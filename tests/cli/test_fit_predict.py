@@ -173,7 +173,7 @@ def test_columns_may_come_in_another_order(run, items, model):
 def test_predict_refuses_an_option_that_would_change_nothing(fails, items, model):
     given = ("predict", model, items, "--drop", "note")
     assert "add --give labels" in fails(*given, "--threshold", "0.3")
-    assert "is for --give top" in fails(*given, "--give", "labels", "--top", "2")
+    assert "leave out --give labels" in fails(*given, "--give", "labels", "--top", "2")
 
 
 def test_labels_and_top_follow_from_the_probabilities(run, items, model):
@@ -191,7 +191,7 @@ def test_labels_and_top_follow_from_the_probabilities(run, items, model):
         "-o",
         "q.csv",
     )
-    run("predict", model, items, "--drop", "note", "--give", "top", "--top", "1", "-o", "t.csv")
+    run("predict", model, items, "--drop", "note", "--top", "1", "-o", "t.csv")
     probabilities, labels, top = (_predicted(one) for one in ("p.csv", "q.csv", "t.csv"))
     both = ["tag_a", "tag_b"]
     np.testing.assert_array_equal(labels[both], (probabilities[both] > 0.3).astype(int))

@@ -111,7 +111,7 @@ QUICK = ("-m", "imvwl", "--set", "max_iter=3", "--set", "n_factors=1")
 FITTED = ("--drop", "note")
 RUNS = {
     "fit": ("fit", "items.csv", *WIDE, *QUICK, "--random-state", 3, "-o", "m"),
-    "predict": ("predict", "tags.model", "items.csv", *FITTED, "--give", "top", "-o", "p.csv"),
+    "predict": ("predict", "tags.model", "items.csv", *FITTED, "--top", 2, "-o", "p.csv"),
     "evaluate": ("evaluate", "items.csv", "--model", "tags.model", *FITTED, "-o", "e.csv"),
     "hide": ("hide", "items.csv", *WIDE, "--fraction", 0.2, "--random-state", 5, "-o", "hidden"),
     "impute": ("impute", "items.csv", *WIDE, "--threshold", 0.9, "-o", "c.csv"),

@@ -71,6 +71,10 @@ def check_names_and_frames(case: Case) -> None:
     best = np.asarray(names, dtype=object)[scores.argmax(axis=1)]
     np.testing.assert_array_equal(named[:, 0], best)
     assert plain.predict_names(X[:3], k=9).shape == (3, 4)
+    parts = iter([X[:5], X[5:]])
+    labels, values = plain.predict_topk(parts, k=2)
+    np.testing.assert_array_equal(labels, named)
+    np.testing.assert_allclose(values, -np.sort(-scores, axis=1)[:, :2], rtol=1e-9, atol=1e-9)
     model = clone(plain).set_output(transform="pandas")
     assert clone(model)._sklearn_output_config == {"transform": "pandas"}
     if hasattr(plain, "init"):

@@ -106,3 +106,13 @@ def test_confusion_equals_enumeration(shape, fraction_unknown, rng):
         )
         assert [list(pair) for pair in zip(row_hits, row_false, strict=True)] == rows
         assert [list(p) for p in zip(label_hits, label_false, strict=True)] == labels_expected
+
+
+@pytest.mark.parametrize("k", [1, 3, 70, 100])
+@pytest.mark.parametrize("n_levels", [1, 4, 10_000])
+def test_the_best_columns_are_those_of_a_stable_sort(k, n_levels):
+    rng = np.random.default_rng(0)
+    scores = rng.normal(size=n_levels)[rng.integers(n_levels, size=(20, 100))]
+    scores[0] = -np.inf
+    expected = np.argsort(-scores, axis=1, kind="stable")[:, :k]
+    np.testing.assert_array_equal(kernels.top_k(scores, k), expected)

@@ -212,6 +212,14 @@ class SavedModel:
             return probabilities, np.asarray(self._asked("predict", X)).astype(np.int8)
         return probabilities, (probabilities > threshold).astype(np.int8)
 
+    def predict_topk(self, rows: InputRows, k: int) -> tuple[np.ndarray, np.ndarray]:
+        """Positions in the schema and probabilities of the best labels, without all others."""
+        X = self._design(rows)
+        for _, step in self.estimator.steps[:-1]:
+            X = step.transform(X)
+        labels, probabilities = self._asked("predict_topk", X, k, of=self.estimator[-1])
+        return labels, probabilities
+
     def n_learned(self, rows: InputRows) -> int:
         """How many of the rows the model learned from, of those that it remembers."""
         known = set(self.about.get("learned_rows", ()))
@@ -225,9 +233,9 @@ class SavedModel:
         numbers = fill_cells(rows, numbers, self.filler, keep=self.about.get("empty") == "keep")
         return design_matrix(rows, numbers, self.vectorizer)
 
-    def _asked(self, method: str, X: Any) -> Any:
+    def _asked(self, method: str, *arguments: Any, of: Any = None) -> Any:
         try:
-            return getattr(self.estimator, method)(X)
+            return getattr(self.estimator if of is None else of, method)(*arguments)
         except (AttributeError, IndexError, KeyError, TypeError) as error:
             raise BadInputError(
                 f"the model is damaged ({type(error).__name__}: {error}); fit it again"

@@ -32,7 +32,7 @@ from labelgap.fitting._loops import (
     take_batch,
 )
 from labelgap.fitting._monitor import FitDivergedError, FitWarning, Monitor, Progress, Trace
-from labelgap.fitting._open_rows import open_rows, row_source
+from labelgap.fitting._open_rows import feature_blocks, open_rows, row_source
 from labelgap.fitting._parquet_rows import LongLabels, ParquetRows, WideLabels
 from labelgap.fitting._progress import ProgressBar, counting
 from labelgap.fitting._row_blocks import (
@@ -81,6 +81,7 @@ __all__ = [
     "counting",
     "diagnose",
     "draw_chains",
+    "feature_blocks",
     "fitting_settings",
     "interval_levels",
     "n_batches",

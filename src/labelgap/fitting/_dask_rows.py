@@ -210,7 +210,7 @@ class DaskArrays:
 
     def __init__(self, X: Any, y: Any, *, zeros: Zeros = "negative") -> None:
         require("dask.array", extra="dask", purpose="A Dask array as X")
-        self._X = _whole_rows(X, "X")
+        self._X = whole_rows(X, "X")
         self.n_samples, self.n_features = self._X.shape
         self._zeros = zeros
         self.names: np.ndarray | None = None
@@ -253,7 +253,7 @@ class DaskArrays:
             return None
 
     def _chunks_of(self, y: Any) -> list[Any]:
-        y = _whole_rows(y, "y")
+        y = whole_rows(y, "y")
         rows = self._X.chunks[0]
         sizes_known = not any(math.isnan(size) for size in rows + y.chunks[0])
         if sizes_known and y.shape[0] != self.n_samples:
@@ -271,7 +271,8 @@ class DaskArrays:
         return list(y.to_delayed()[:, 0])
 
 
-def _whole_rows(array: Any, argument: str) -> Any:
+def whole_rows(array: Any, argument: str) -> Any:
+    """Return a Dask array of which every chunk has all columns."""
     if getattr(array, "ndim", None) != 2:
         raise ValueError(f"{argument} must be a Dask array with two dimensions")
     return array if array.numblocks[1] == 1 else array.rechunk({1: -1})

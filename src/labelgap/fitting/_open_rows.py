@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 from typing import Any
 
 from labelgap.fitting._block_folder import BlockFolder, DiskStore
-from labelgap.fitting._dask_rows import DaskArrays, DaskRows
+from labelgap.fitting._dask_rows import DaskArrays, DaskRows, whole_rows
 from labelgap.fitting._row_blocks import (
     ArrayRows,
     LocalRows,
@@ -55,6 +56,33 @@ def row_source(
     if is_folder:
         return BlockFolder(X)
     return X if hasattr(X, "reader") else DaskArrays(X, y, zeros=zeros)
+
+
+def feature_blocks(X: Any) -> Iterator[Any]:
+    """Yield features block by block, of whatever predictions are made for.
+
+    Parameters
+    ----------
+    X : RowSource, path of a block folder, Dask array, iterator over parts; or anything else
+        Anything else, an array or a frame, is the only block.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from labelgap.fitting import feature_blocks
+    >>> [part.shape for part in feature_blocks(iter([np.ones((2, 3)), np.ones((1, 3))]))]
+    [(2, 3), (1, 3)]
+    """
+    if hasattr(X, "to_delayed") and hasattr(X, "numblocks"):
+        X = whole_rows(X, "X")
+        yield from (X.blocks[index].compute() for index in range(X.numblocks[0]))
+    elif hasattr(X, "__next__"):
+        yield from X
+    elif isinstance(X, (str, os.PathLike)) or hasattr(X, "reader"):
+        source = row_source(X)
+        yield from (source[index][0] for index in range(len(source)))
+    else:
+        yield X
 
 
 def open_rows(

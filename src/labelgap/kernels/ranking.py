@@ -10,7 +10,7 @@ Labels arrive as compressed rows of state codes (``indptr``, ``indices``, ``stat
 """
 
 import numpy as np
-from numba import njit
+from numba import njit, prange
 
 RELEVANT = 1
 NEGATIVE = 2
@@ -21,6 +21,9 @@ BY_ROW = 0
 BY_LABEL = 1
 POOLED = 2
 
+# each of more columns is cheaper to sort than to insert
+_MOST_INSERTED = 64
+
 
 @njit(cache=True)
 def first_nonfinite(values):
@@ -30,6 +33,34 @@ def first_nonfinite(values):
             if not np.isfinite(values[i, j]):
                 return i, j
     return -1, -1
+
+
+def top_k(scores, k):
+    """Return the columns of the k largest scores of each row, best first, ties by column."""
+    if k > _MOST_INSERTED:
+        return np.argsort(-scores, axis=1, kind="stable")[:, :k]
+    return _inserted(np.ascontiguousarray(scores), k)
+
+
+@njit(cache=True, parallel=True)
+def _inserted(scores, k):
+    best = np.zeros((scores.shape[0], k), np.intp)
+    for row in prange(scores.shape[0]):
+        values = np.full(k, -np.inf)
+        n_held = 0
+        for column in range(scores.shape[1]):
+            score = scores[row, column]
+            if n_held == k and not score > values[k - 1]:
+                continue
+            place = n_held if n_held < k else k - 1
+            while place > 0 and score > values[place - 1]:
+                values[place] = values[place - 1]
+                best[row, place] = best[row, place - 1]
+                place -= 1
+            values[place] = score
+            best[row, place] = column
+            n_held = min(n_held + 1, k)
+    return best
 
 
 @njit(cache=True)

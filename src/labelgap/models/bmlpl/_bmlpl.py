@@ -388,31 +388,11 @@ class BMLPL(ClassNamePrefixFeaturesOutMixin, TransformerMixin, LabelGapClassifie
         samples, X = self._posterior(), self._validate_predict(X)
         return _bmlpl_gibbs.predictive_intervals(samples, prepare_features(X), level)
 
-    def predict_topk(self, X: Any, k: int = 5) -> tuple[np.ndarray, np.ndarray]:
-        """Return the k most probable labels of each sample, without all n x L probabilities.
-
-        Returns
-        -------
-        labels : array of shape (n_samples, k)
-            Names (or positions) as in ``classes_``, best first.
-        probabilities : array of shape (n_samples, k)
-        """
-        X = self._validate_predict(X)
-        n_classes = len(self.classes_)
-        if not 1 <= k <= n_classes:
-            raise ValueError(f"k={k}: there are {n_classes} labels to choose from")
-        best = np.empty((X.shape[0], k), dtype=np.intp)
-        best_probabilities = np.empty((X.shape[0], k))
-        for part in self._blocks(X):
-            rates = self._rates(X[part])
-            probabilities = self.target_.probabilities(-np.expm1(-rates))
-            # rates still differ where probabilities are one; two classes have a single rate
-            scores = probabilities if self.target_.kind == "binary" else rates
-            top = np.argpartition(-scores, k - 1, axis=1)[:, :k]
-            order = np.argsort(-np.take_along_axis(scores, top, axis=1), axis=1, kind="stable")
-            best[part] = np.take_along_axis(top, order, axis=1)
-            best_probabilities[part] = np.take_along_axis(probabilities, best[part], axis=1)
-        return np.asarray(self.classes_)[best], best_probabilities
+    def _ranked_scores(self, X: Any) -> tuple[np.ndarray, np.ndarray]:
+        rates = self._rates(X)
+        probabilities = self.target_.probabilities(-np.expm1(-rates))
+        # rates still differ where probabilities are one; two classes have a single rate
+        return probabilities if self.target_.kind == "binary" else rates, probabilities
 
     def transform(self, X: Any) -> np.ndarray:
         """Return the expected weight of each topic in each sample, (n_samples, n_factors)."""
