@@ -179,7 +179,7 @@ class LabelGapClassifier(ClassifierMixin, BaseEstimator):
         >>> prior = LabelPrior().fit(np.zeros((3, 1)), [[1, 0, 0], [1, 1, 0], [1, 1, 0]])
         >>> labels, probabilities = prior.predict_topk(np.zeros((1, 1)), k=2)
         >>> labels.tolist(), probabilities.round(1).tolist()
-        ([[0, 1]], [[0.8, 0.6]])
+        ([[0, 1]], [[0.9, 0.6]])
         """
         check_is_fitted(self)
         if not isinstance(k, Integral) or not 1 <= k <= self._n_classes():
