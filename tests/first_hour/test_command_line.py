@@ -11,6 +11,9 @@ import pandas as pd
 import pytest
 
 from first_hour.conftest import TAGS
+from labelgap import as_labels
+from labelgap.auditing import feature_rows, select_features
+from labelgap.review import ReviewServer
 
 LABELS = ("--labels", ",".join(TAGS), "--item", "song")
 
@@ -117,7 +120,70 @@ def test_a_report_shows_what_the_item_says(run, table, songs):
         cells = dict(one["cells"])
         assert cells["note"] == by_song.loc[one["item"], "note"]
         recorded = [tag for tag in TAGS if by_song.loc[one["item"], tag]]
-        assert cells["recorded"] == (", ".join(recorded) or "no label")
+        assert cells["recorded labels"] == (", ".join(recorded) or "none")
     run("audit", table, *LABELS, "--zeros", "unlabeled", "-o", "plain")
     plain = json.loads(Path("plain/audit.json").read_text())["suggestions"]
     assert all(len(one["cells"]) == 6 for one in plain)
+
+
+def test_what_is_known_of_a_row_tells_about_the_rest(run, table, songs):
+    songs[:400].to_csv("train.csv", index=False)
+    test = songs[400:].reset_index(drop=True)
+    test.to_csv("new.csv", index=False)
+    known = test.copy()
+    known[["quiet", "sad", "angry"]] = np.nan
+    known.to_csv("half.csv", index=False)
+    run("fit", "train.csv", *LABELS, "--zeros", "negative", "-o", "songs.model")
+    predict = ("predict", "songs.model", "new.csv", "--item", "song")
+    run(*predict, "-o", "plain.csv")
+    told = run(*predict, "--known", "half.csv", "-o", "told.csv", "--json")
+    assert told.json["n_known"] == 3 * len(test)
+    plain, told = (pd.read_csv(name) for name in ("plain.csv", "told.csv"))
+    given = ["amazed", "happy", "relaxed"]
+    assert told[given].to_numpy().tolist() == test[given].to_numpy().tolist()
+
+    def loss(given: pd.DataFrame) -> float:
+        truth = test[["quiet", "sad", "angry"]]
+        p = given[truth.columns].where(truth == 1, 1 - given[truth.columns])
+        return float(-np.log(p).mean(axis=None))
+
+    assert loss(told) < 0.95 * loss(plain)
+    # the same as a long table
+    known.melt("song", TAGS, "label").dropna().to_csv("pairs.csv", index=False)
+    run(*predict, "--known", "pairs.csv", "-o", "long.csv")
+    assert Path("long.csv").read_bytes() == Path("told.csv").read_bytes()
+    run(*predict, "--known", "half.csv", "--give", "next", "-o", "next.csv")
+    assert set(pd.read_csv("next.csv")["label"]) <= {"quiet", "sad", "angry"}
+    run("fit", "train.csv", *LABELS, "-m", "neighbors", "-o", "near.model")
+    refused = run("predict", "near.model", "new.csv", "--item", "song", "--known", "half.csv")
+    assert refused.code == 2
+    assert "fit a model with --model mend" in " ".join(refused.err.split())
+
+
+def test_the_review_of_an_audit_shows_its_items_and_takes_no_options_of_tables(
+    run, table, monkeypatch
+):
+    pytest.importorskip("jinja2")
+    run("audit", table, *LABELS, "--zeros", "unlabeled", "--suggestions", "20", "-o", "report")
+    refused = run("review", "report/audit.json", "--text", "note")
+    assert refused.code == 2
+    assert "leave out all options of tables" in " ".join(refused.err.split())
+    servers = []
+    monkeypatch.setattr(ReviewServer, "serve_forever", lambda server: servers.append(server))
+    # the folder of an audit stands for its audit.json
+    assert run("review", "report").code == 0
+    (question,) = servers[0].review.next_batch("Ann", 1)
+    assert set(question.about) == set(dict(question.suggestion.cells))
+    assert "recorded labels" in question.about
+
+
+def test_choosing_features_says_how_far_it_is(songs):
+    heard = []
+    select_features(
+        feature_rows(songs.filter(like="f").to_numpy()[:100, :12]),
+        as_labels(songs[TAGS].to_numpy()[:100]),
+        3,
+        n_repeats=4,
+        progress=lambda stage, done, total: heard.append((done, total)),
+    )
+    assert heard == [(1, 5), (2, 5), (3, 5), (4, 5), (5, 5)]

@@ -16,6 +16,7 @@ import pytest
 
 from labelgap.auditing import read_decisions
 from labelgap.review import DecisionStore
+from report.axe import violations
 from report.browsing import Browser
 from review.books import book_audit
 
@@ -216,3 +217,18 @@ def test_fits_the_window(browser, server, width, scheme):
     assert all(named)
     assert browser.pale() == []
     assert browser.complaints == []
+
+
+@pytest.mark.parametrize("width", [390, 1280])
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_no_serious_finding_of_axe(browser, server, width, scheme):
+    browser.look(width, scheme=scheme)
+    browser.open(server.url, until=READY)
+    assert violations(browser) == []
+    answer(browser, "accept")
+    answer(browser, "reject")
+    browser.run("document.querySelectorAll('details').forEach(one => { one.open = true; })")
+    browser.wait("document.querySelectorAll('#item-labels li').length > 0")
+    assert violations(browser) == []
+    browser.run("document.getElementById('other-item').showModal()")
+    assert violations(browser) == []

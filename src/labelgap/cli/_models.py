@@ -176,6 +176,7 @@ TRUSTED_TYPES = (
     "sklearn.metrics._dist_metrics.EuclideanDistance64",
     "sklearn.neighbors._ball_tree.BallTree",
     "sklearn.neighbors._kd_tree.KDTree",
+    "sklearn.tree._tree.Tree",
 )
 _ABOUT, _MODEL = "about.json", "model.skops"
 
@@ -201,24 +202,41 @@ class SavedModel:
             zero_based=self.schema.zero_based,
         )
 
-    def predict(self, rows: InputRows, threshold: float | None) -> tuple[np.ndarray, np.ndarray]:
+    def predict(
+        self, rows: InputRows, threshold: float | None, known: np.ndarray | None = None
+    ) -> tuple[np.ndarray, np.ndarray]:
         """Probabilities and decisions of 0 and 1, the labels in the order of the schema.
 
-        Decisions are 1 above the threshold; where the model decides itself, without one.
+        Decisions are 1 above the threshold; where the model decides itself, without one. Labels that
+        are known, and not NaN, change the probabilities of the others.
         """
-        X = self._design(rows)
-        probabilities = self._asked("predict_proba", X)
+        X = self._scaled(rows)
+        if known is None:
+            probabilities = self._asked("predict_proba", X)
+            if threshold is None:
+                return probabilities, np.asarray(self._asked("predict", X)).astype(np.int8)
+        else:
+            self._require_known()
+            probabilities = self._asked("predict_proba", X, known=known)
         if threshold is None:
-            return probabilities, np.asarray(self._asked("predict", X)).astype(np.int8)
+            threshold = getattr(self.estimator[-1], "thresholds_", 0.5)
         return probabilities, (probabilities > threshold).astype(np.int8)
 
-    def predict_topk(self, rows: InputRows, k: int) -> tuple[np.ndarray, np.ndarray]:
-        """Positions in the schema and probabilities of the best labels, without all others."""
-        X = self._design(rows)
-        for _, step in self.estimator.steps[:-1]:
-            X = step.transform(X)
-        labels, probabilities = self._asked("predict_topk", X, k, of=self.estimator[-1])
-        return labels, probabilities
+    def predict_topk(
+        self, rows: InputRows, k: int, known: np.ndarray | None = None
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """The best labels of each row with their probabilities; without known ones block by block."""
+        if known is None:
+            return self._asked("predict_topk", self._scaled(rows), k)
+        probabilities, _ = self.predict(rows, None, known)
+        best = np.argsort(-probabilities, axis=1, kind="stable")[:, :k]
+        names = np.array(self.schema.labels, dtype=object)
+        return names[best], np.take_along_axis(probabilities, best, axis=1)
+
+    def most_telling(self, rows: InputRows, known: np.ndarray | None) -> np.ndarray:
+        """The position of the label of each row whose answer tells most, -1 where all are known."""
+        self._require_known()
+        return self._asked("which_label_next", self._scaled(rows), known)
 
     def n_learned(self, rows: InputRows) -> int:
         """How many of the rows the model learned from, of those that it remembers."""
@@ -228,14 +246,25 @@ class SavedModel:
         X = self.schema.columns_of(rows)
         return sum(digest in known for digest in row_digests(X, rows.data.texts))
 
-    def _design(self, rows: InputRows) -> Any:
+    def _scaled(self, rows: InputRows) -> Any:
+        """What the last step of the pipeline takes."""
         numbers = self.schema.columns_of(rows)
         numbers = fill_cells(rows, numbers, self.filler, keep=self.about.get("empty") == "keep")
-        return design_matrix(rows, numbers, self.vectorizer)
+        X = design_matrix(rows, numbers, self.vectorizer)
+        for _, step in self.estimator.steps[:-1]:
+            X = self._asked("transform", X, of=step)
+        return X
 
-    def _asked(self, method: str, *arguments: Any, of: Any = None) -> Any:
+    def _require_known(self) -> None:
+        if not hasattr(self.estimator[-1], "which_label_next"):
+            raise BadInputError(
+                f"--known and --give next: {self.about['model']} does not learn what known labels "
+                f"tell about others; fit a model with --model {DEFAULT_MODEL}"
+            )
+
+    def _asked(self, method: str, *given: Any, of: Any = None, **named: Any) -> Any:
         try:
-            return getattr(self.estimator if of is None else of, method)(*arguments)
+            return getattr(self.estimator[-1] if of is None else of, method)(*given, **named)
         except (AttributeError, IndexError, KeyError, TypeError) as error:
             raise BadInputError(
                 f"the model is damaged ({type(error).__name__}: {error}); fit it again"

@@ -3,21 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from pathlib import Path
 from typing import Any
 
 import numpy as np
-from scipy import sparse
 
 from labelgap.auditing import impute
+from labelgap.cli._item_cells import shortened
 from labelgap.cli._read_data import InputRows
-from labelgap.cli._table_files import as_written
-from labelgap.cli._terminal import BadInputError, reading
-from labelgap.data import read_frame
+from labelgap.cli._terminal import BadInputError
 from labelgap.labels import State
 from labelgap.review import Population
 
-_MOST_FEATURES, _MOST_CELLS, _N_EXAMPLES = 5, 12, 3
+_N_EXAMPLES = 3
 _MOST_ENTRIES = 20_000_000
 
 
@@ -63,40 +60,16 @@ def label_names(rows: InputRows) -> list[str]:
     return [str(name) for name in names]
 
 
-def describe_items(rows: InputRows) -> Callable[[str], Mapping[str, str]]:
-    """What a reviewer sees of an item: its text or its most unusual features, and its labels."""
-    features = rows.features
-    row_of = {str(item): row for row, item in enumerate(rows.items)}
-    labels = rows.labels
-    positives = labels.positives()
-
-    def describe(item: str) -> dict[str, str]:
-        row = row_of[item]
-        here = positives.indices[positives.indptr[row] : positives.indptr[row + 1]]
-        names = [str(labels.names[column]) for column in here] if labels.names is not None else []
-        about = {"recorded labels": ", ".join(names) or "none"}
-        if rows.data.texts is not None:
-            about[rows.text or "text"] = str(rows.data.texts[row])
-        elif hasattr(rows.data.X, "columns"):
-            cells = rows.data.X.iloc[row].dropna().iloc[:_MOST_CELLS]
-            about |= {str(name): str(value) for name, value in cells.items()}
-        elif features is not None:
-            about["most unusual features"] = _unusual(rows.data.X[[row]], features, centre, spread)
-        return about
-
-    centre, spread = _centre_and_spread(rows.data.X)
-    return describe
-
-
-def explain_labels(rows: InputRows, definitions: Path | None) -> Callable[[str], Mapping[str, str]]:
+def explain_labels(
+    rows: InputRows, meanings: Mapping[str, str]
+) -> Callable[[str], Mapping[str, str]]:
     """What a reviewer is told of a label: its definition, and some items that carry it."""
-    texts = {} if definitions is None else read_definitions(definitions)
     labels = rows.labels
     positives = labels.positives().tocsc()
     column_of = {name: column for column, name in enumerate(label_names(rows))}
 
     def explain(label: str) -> dict[str, str]:
-        about = {"definition": texts[label]} if label in texts else {}
+        about = {"definition": meanings[label]} if label in meanings else {}
         column = column_of.get(label)
         if column is None:
             return about
@@ -104,45 +77,9 @@ def explain_labels(rows: InputRows, definitions: Path | None) -> Callable[[str],
         about["recorded"] = f"for {carriers.size:,} of {rows.n_samples:,} items"
         shown = np.random.default_rng(column).permutation(carriers)[:_N_EXAMPLES]
         for number, row in enumerate(shown, start=1):
-            about[f"example {number}"] = _shortened(rows, int(row))
+            item = str(rows.items[row])
+            text = "" if rows.data.texts is None else shortened(str(rows.data.texts[row]), 120)
+            about[f"example {number}"] = f"{item}: {text}" if text else item
         return about
 
     return explain
-
-
-def read_definitions(path: Path) -> dict[str, str]:
-    """The definitions of labels, from a table with a column "label" and one of texts."""
-    with reading(path):
-        frame = as_written(read_frame(path)[0])
-    names = [str(name) for name in frame.columns]
-    if len(names) < 2:
-        raise BadInputError(
-            f"--definitions {path}: has one column; give the label and its definition"
-        )
-    key = "label" if "label" in names else names[0]
-    text = "definition" if "definition" in names else next(n for n in names if n != key)
-    return dict(zip(map(str, frame[key]), map(str, frame[text]), strict=True))
-
-
-def _shortened(rows: InputRows, row: int, most: int = 120) -> str:
-    if rows.data.texts is None:
-        return str(rows.items[row])
-    text = " ".join(str(rows.data.texts[row]).split())
-    return f"{rows.items[row]}: {text if len(text) <= most else text[:most] + '…'}"
-
-
-def _centre_and_spread(X: Any) -> tuple[np.ndarray, np.ndarray]:
-    if sparse.issparse(X) or hasattr(X, "columns") or not X.size:
-        return np.zeros(X.shape[1]), np.ones(X.shape[1])
-    filled = np.ma.masked_invalid(X)
-    spread = np.ma.filled(filled.std(axis=0), 0.0)
-    return np.ma.filled(filled.mean(axis=0), 0.0), np.where(spread > 0, spread, 1.0)
-
-
-def _unusual(values: Any, features: list[str], centre: np.ndarray, spread: np.ndarray) -> str:
-    """The features that a row has and that are farthest from the mean, in standard deviations."""
-    values = values.toarray()[0] if sparse.issparse(values) else np.asarray(values)[0]
-    far = np.abs((values - centre) / spread)
-    far[(values == 0) | np.isnan(far)] = 0
-    first = [k for k in np.argsort(-far, kind="stable")[:_MOST_FEATURES] if far[k] > 0]
-    return ", ".join(f"{features[k]} {values[k]:.4g}" for k in first) or "none"

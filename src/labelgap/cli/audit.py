@@ -132,6 +132,13 @@ def decisions_of(path: Path | None) -> ReviewDecisions | None:
         return read_decisions(path)
 
 
+def read_audit(path: Path) -> Audit:
+    """The audit in an audit.json, or in the folder that holds one."""
+    path = path / "audit.json" if path.is_dir() else path
+    with reading(path):
+        return Audit.from_json(path.read_bytes())
+
+
 def write_audit(found: Audit, out: Path, item: str, *, raw_csv: bool = False) -> list[Path]:
     """All files of an audit, complete or not at all."""
     suggested, labels = audit_tables(found, item=item)

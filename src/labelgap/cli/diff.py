@@ -9,12 +9,13 @@ from typing import Annotated, Any
 import typer
 from rich.markup import escape
 
-from labelgap.auditing import Audit, TableDiff
+from labelgap.auditing import TableDiff
 from labelgap.auditing import diff as compare_versions
 from labelgap.cli._options import LabelledOptions, TableFileIfAny
 from labelgap.cli._read_data import read_labelled
 from labelgap.cli._table_files import RawCsv, check_table_target, save_table
 from labelgap.cli._terminal import BadInputError, Terminal, reading
+from labelgap.cli.audit import read_audit
 from labelgap.estimation import SourceOverlap, TwoSources, compare_sources
 
 _N_SHOWN = 10
@@ -61,10 +62,7 @@ def diff(
         raise BadInputError("--audit: is for two versions of a table; leave it out with --sources")
     before = read_labelled(source, terminal, part="all")
     after = read_labelled(replace(source, data=new), terminal, part="all")
-    found = None
-    if audit is not None:
-        with reading(audit):
-            found = Audit.from_json(audit.read_bytes())
+    found = None if audit is None else read_audit(audit)
     with reading(new):
         made = compare_versions(
             before.labels, after.labels, audit=found, old_ids=before.items, new_ids=after.items

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import warnings
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
@@ -11,16 +12,25 @@ import numpy as np
 import typer
 from rich.markup import escape
 
-from labelgap.cli._models import SavedModel, load_model
+from labelgap.cli._models import load_model
 from labelgap.cli._options import RowOptions, TableFileIfAny, ThresholdOfModel
 from labelgap.cli._read_data import InputRows, read_rows
-from labelgap.cli._table_files import RawCsv, check_table_target, save_table, write_csv
-from labelgap.cli._terminal import BadInputError, Terminal
+from labelgap.cli._table_files import (
+    RawCsv,
+    as_written,
+    check_table_target,
+    save_table,
+    write_csv,
+)
+from labelgap.cli._terminal import BadInputError, Terminal, reading
+from labelgap.data import read_frame, read_label_table
+from labelgap.labels import LabelWarning
 
 
 class Give(StrEnum):
     PROBABILITIES = "probabilities"
     LABELS = "labels"
+    NEXT = "next"
 
 
 def predict(
@@ -32,8 +42,20 @@ def predict(
     out: TableFileIfAny = None,
     give: Annotated[
         Give,
-        typer.Option(help="A column per label with probabilities, or with 0 and 1."),
+        typer.Option(
+            help="probabilities: a column per label; labels: the same with 0 and 1; next: the label "
+            "of each row whose answer would tell most about the others."
+        ),
     ] = Give.PROBABILITIES,
+    known: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="Labels of these rows that are known already: they change what is predicted of the "
+            "others. A column per label with 1, 0, or empty for unknown, or a long table with the "
+            "columns label and value.",
+        ),
+    ] = None,
     threshold: ThresholdOfModel = None,
     top: Annotated[
         int | None,
@@ -51,23 +73,28 @@ def predict(
 
     \b  labelgap predict tags.model new.csv --item id -o predictions.csv
       labelgap predict tags.model new.csv --top 3
+      labelgap predict tags.model new.csv --item id --known half.csv -o others.csv
       labelgap predict yeast.model yeast --give labels -o yeast.parquet
     """
     if threshold is not None and give is not Give.LABELS:
         raise BadInputError(f"--threshold: {give} need none; add --give labels, or leave it out")
-    if top is not None and give is Give.LABELS:
-        raise BadInputError("--top: lists labels with probabilities; leave out --give labels")
+    if top is not None and give is not Give.PROBABILITIES:
+        raise BadInputError(f"--top: lists labels with probabilities; leave out --give {give}")
     if out is not None:
         check_table_target(out)
     saved = load_model(model)
     rows = read_rows(source, terminal, part="test", hints=saved.hints)
+    labels = saved.schema.labels
+    stated = None if known is None else read_known(known, rows, labels)
     with terminal.progress(f"predicting {rows.n_samples} rows"):
-        if top is None:
-            probabilities, decided = saved.predict(rows, threshold)
-            values = decided if give is Give.LABELS else probabilities
-            columns = _label_columns(rows, saved.schema.labels, values)
+        if give is Give.NEXT:
+            columns = _next_labels(rows, labels, saved.most_telling(rows, stated))
+        elif top is not None:
+            columns = _top_columns(rows, *saved.predict_topk(rows, min(top, len(labels)), stated))
         else:
-            columns = _top_columns(rows, saved, top)
+            probabilities, decided = saved.predict(rows, threshold, stated)
+            values = decided if give is Give.LABELS else probabilities
+            columns = _label_columns(rows, labels, values)
     given = str(give) if top is None else f"top {top}"
     payload = {
         "model": str(model),
@@ -75,7 +102,8 @@ def predict(
         "part": rows.part,
         "give": given,
         "n_samples": rows.n_samples,
-        "n_labels": len(saved.schema.labels),
+        "n_labels": len(labels),
+        "n_known": None if stated is None else int(np.isfinite(stated).sum()),
         "out": None if out is None else str(out),
     }
     if out is None:
@@ -84,9 +112,46 @@ def predict(
     save_table(columns, out, raw=raw_csv)
     terminal.result(
         payload,
-        f"{given} of {len(saved.schema.labels)} labels for {rows.n_samples} rows of "
+        f"{given} of {len(labels)} labels for {rows.n_samples} rows of "
         f"{escape(rows.place)} written to [bold]{escape(str(out))}[/bold]",
     )
+
+
+def read_known(path: Path, rows: InputRows, names: list[str]) -> np.ndarray:
+    """What is known of the labels of rows, NaN where nothing is, in the order of the names."""
+    with reading(path), warnings.catch_warnings():
+        # that nobody knows some label of these rows is no news
+        warnings.simplefilter("ignore", LabelWarning)
+        frame = as_written(read_frame(path, ids=[rows.item, "label"])[0])
+        if rows.item not in frame.columns:
+            if len(frame) != rows.n_samples:
+                raise BadInputError(
+                    f"{path}: has no column {rows.item!r} that identifies the rows; add it, or give "
+                    "the same rows"
+                )
+            frame = frame.assign(**{rows.item: rows.items})
+        if "label" not in frame.columns or "label" in names:
+            there = [name for name in names if name in frame.columns]
+            if not there:
+                raise BadInputError(
+                    f"{path}: has no column of a label of the model ({', '.join(names[:5])}); add one"
+                )
+            frame = frame.melt(rows.item, there, var_name="label")
+        value = "value" if "value" in frame.columns else None
+        pairs = read_label_table(
+            frame,
+            rows.items,
+            item=rows.item,
+            value=value,
+            implicit="unknown",
+            file=rows.place if rows.data.ids is None else rows.data.table,  # type: ignore[arg-type]
+        )
+        return pairs.with_columns(names).to_dense(unlabeled=np.nan)
+
+
+def _next_labels(rows: InputRows, labels: list[str], best: np.ndarray) -> dict[str, np.ndarray]:
+    """The name of the label for each row, empty where all are known."""
+    return {rows.item: rows.items, "label": np.array([*labels, ""], dtype=object)[best]}
 
 
 def _label_columns(rows: InputRows, labels: list[str], values: np.ndarray) -> dict[str, np.ndarray]:
@@ -95,9 +160,10 @@ def _label_columns(rows: InputRows, labels: list[str], values: np.ndarray) -> di
     return {rows.item: rows.items, **dict(zip(labels, values.T, strict=True))}
 
 
-def _top_columns(rows: InputRows, saved: SavedModel, top: int) -> dict[str, np.ndarray]:
-    n_shown = min(top, len(saved.schema.labels))
-    labels, probabilities = saved.predict_topk(rows, n_shown)
+def _top_columns(
+    rows: InputRows, labels: np.ndarray, probabilities: np.ndarray
+) -> dict[str, np.ndarray]:
+    n_shown = labels.shape[1]
     return {
         rows.item: np.repeat(rows.items, n_shown),
         "rank": np.tile(np.arange(1, n_shown + 1), rows.n_samples),

@@ -8,9 +8,9 @@ from typing import Annotated
 import typer
 from rich.markup import escape
 
-from labelgap.auditing import Audit
 from labelgap.cli._table_files import check_target
-from labelgap.cli._terminal import Terminal, reading
+from labelgap.cli._terminal import Terminal
+from labelgap.cli.audit import read_audit
 from labelgap.report import write_audit_page
 
 
@@ -30,12 +30,10 @@ def report(
     \b  labelgap report audit/audit.json -o report.html
     """
     check_target(out)
-    place = audit / "audit.json" if audit.is_dir() else audit
-    with reading(place):
-        found = Audit.from_json(place.read_bytes())
+    found = read_audit(audit)
     write_audit_page(found, out)
     terminal.result(
-        {"audit_id": found.audit_id, "audit": str(place), "out": str(out)},
+        {"audit_id": found.audit_id, "audit": str(audit), "out": str(out)},
         f"the audit of {found.summary.n_items:,} items and {found.summary.n_labels:,} labels is in "
         f"[bold]{escape(str(out))}[/bold]",
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import webbrowser
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -12,12 +13,14 @@ from rich.markup import escape
 from labelgap.auditing import Audit, AuditRescorer
 from labelgap.auditing import audit as run_audit
 from labelgap.cli._design_matrix import named_design
-from labelgap.cli._options import DecisionsFile, LearningOptions, RandomState, Suggestions, Zeros
+from labelgap.cli._item_cells import ItemCells
+from labelgap.cli._label_text_file import LabelTextFile, read_label_text
+from labelgap.cli._options import DecisionsFile, LearningOptions, RandomState, Suggestions
 from labelgap.cli._read_data import data_sources, read_labelled, zeros_of_audit
-from labelgap.cli._review_items import describe_items, explain_labels, table_population
+from labelgap.cli._review_items import explain_labels, table_population
 from labelgap.cli._table_files import check_target
 from labelgap.cli._terminal import BadInputError, Terminal, reading
-from labelgap.cli.audit import decisions_of
+from labelgap.cli.audit import decisions_of, read_audit
 from labelgap.estimation import expected_width
 from labelgap.extras import require
 from labelgap.review import DecisionStore, Review, ReviewServer, item_traits, review_candidates
@@ -25,21 +28,18 @@ from labelgap.review import DecisionStore, Review, ReviewServer, item_traits, re
 _RANDOM_FRACTION = 0.3
 
 
-def review(
-    terminal: Terminal,
-    source: LearningOptions,
-    db: Annotated[
-        Path,
-        typer.Option("--db", metavar="FILE", help="The SQLite file of decisions; made if need be."),
-    ] = Path("decisions.sqlite"),
+@dataclass(frozen=True, kw_only=True)
+class DrawOptions:
+    """Which questions are drawn at random."""
+
     estimate: Annotated[
         int | None,
         typer.Option(min=1, help="Draw so many entries at random, to estimate what is missing."),
-    ] = None,
+    ] = None
     width: Annotated[
         float | None,
         typer.Option(min=0.5, help="As --estimate, for a 95% interval about so many labels wide."),
-    ] = None,
+    ] = None
     certify: Annotated[
         float | None,
         typer.Option(
@@ -48,29 +48,56 @@ def review(
             help="Draw some questions at random, to show when this fraction of the missing labels "
             "has been found with 95% confidence.",
         ),
-    ] = None,
+    ] = None
+
+    def of_review(self) -> dict[str, Any]:
+        """Options of a review."""
+        if self.estimate is not None or self.width is not None:
+            if self.certify is not None:
+                raise BadInputError(
+                    "--certify: cannot be combined with --estimate or --width, whose questions are "
+                    "all drawn at random; leave one out"
+                )
+            return {"n_wanted": self.estimate or 1}
+        if self.certify is not None:
+            return {"random_fraction": _RANDOM_FRACTION, "goal": self.certify}
+        return {}
+
+
+@dataclass(frozen=True, kw_only=True)
+class ServerOptions:
+    """How the page is served."""
+
     reviewer: Annotated[
         str, typer.Option(metavar="NAME", help="The name that the page starts with.")
-    ] = "",
-    definitions: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE", help="A table of labels and their definitions, to be shown."),
-    ] = None,
+    ] = ""
     port: Annotated[
         int, typer.Option(min=0, max=65535, help="Of this machine; 0 takes a free one.")
-    ] = 0,
+    ] = 0
+    open_page: Annotated[
+        bool, typer.Option("--open", help="Open the page in the browser of this machine.")
+    ] = False
+
+
+def review(
+    terminal: Terminal,
+    source: LearningOptions,
+    draws: DrawOptions,
+    serving: ServerOptions,
+    db: Annotated[
+        Path,
+        typer.Option("--db", metavar="FILE", help="The SQLite file of decisions; made if need be."),
+    ] = Path("decisions.sqlite"),
+    label_text: LabelTextFile = None,
     suggestions: Suggestions = 5000,
     decisions: DecisionsFile = None,
     random_state: RandomState = 0,
-    open_page: Annotated[
-        bool, typer.Option("--open", help="Open the page in the browser of this machine.")
-    ] = False,
 ) -> None:
     """Decide about probably missing labels, one question after another, in the browser.
 
-    DATA is an [bold]audit.json[/bold] of labelgap audit, or what labelgap audit takes: then the
-    page shows the items themselves, and answers about one item teach about similar ones. The next
-    question is the one whose answer is expected to gain most; the model learns after each batch.
+    DATA is an [bold]audit.json[/bold] of labelgap audit, or what labelgap audit takes: then answers
+    about one item teach about similar ones, and all labels of an item can be set. The next question
+    is the one whose answer is expected to gain most; the model learns after each batch.
 
     With [bold]--estimate[/bold], questions are drawn at random from all entries that are not
     recorded (from the suggestions of an audit.json), and the answers say how many labels are missing.
@@ -89,29 +116,27 @@ def review(
     """
     check_target(db, "--db")
     require("jinja2", extra="cli", purpose="labelgap review")
-    _check_sampling(estimate, width, certify)
-    sampling: dict[str, Any] = {}
-    if estimate is not None or width is not None:
-        sampling = {"n_wanted": estimate or 1}
-    elif certify is not None:
-        sampling = {"random_fraction": _RANDOM_FRACTION, "goal": certify}
-    if Path(source.data).suffix.lower() == ".json":
-        if source.zeros is not Zeros.AUTO or decisions is not None or definitions is not None:
+    sampling = draws.of_review()
+    if _is_audit(source):
+        of_tables = (label_text, decisions, suggestions, random_state)
+        if source != LearningOptions(data=source.data) or of_tables != (None, None, 5000, 0):
             raise BadInputError(
-                "--zeros, --decisions and --definitions: are for a table, and this is an audit; "
-                "leave them out"
+                f"{source.data}: is an audit, which knows its table; leave out all options of tables "
+                "(--labels, --item, --text, --zeros, --label-text, --decisions, --suggestions, ...)"
             )
-        found = _read_audit(Path(source.data))
+        found = read_audit(Path(source.data))
         session = Review(found, _store(db, found), **sampling)
     else:
         session = _of_data(
-            source, db, suggestions, decisions, definitions, random_state, terminal, sampling
+            source, db, suggestions, decisions, label_text, random_state, terminal, sampling
         )
-    plan = _plan(session, estimate, width)
+    plan = _plan(session, draws)
     try:
-        server = ReviewServer(session, port=port, reviewer=reviewer)
+        server = ReviewServer(session, port=serving.port, reviewer=serving.reviewer)
     except OSError as error:
-        raise BadInputError(f"--port {port}: {error.strerror}; take another, or 0") from error
+        raise BadInputError(
+            f"--port {serving.port}: {error.strerror}; take another, or 0"
+        ) from error
     payload = {
         "url": server.url,
         "db": str(db),
@@ -120,7 +145,7 @@ def review(
         "n_answers_wanted": session.n_wanted,
     }
     terminal.result(payload, *_shown(session, server, db, plan))
-    if open_page:
+    if serving.open_page:
         webbrowser.open(server.url)
     try:
         server.serve_forever()
@@ -131,12 +156,15 @@ def review(
         server.server_close()
 
 
-def _check_sampling(estimate: int | None, width: float | None, certify: float | None) -> None:
-    if certify is not None and (estimate is not None or width is not None):
-        raise BadInputError(
-            "--certify: cannot be combined with --estimate or --width, whose questions are all drawn "
-            "at random; leave one out"
-        )
+def _is_audit(source: LearningOptions) -> bool:
+    """Whether DATA is an audit, or a folder with one; exports of annotation tools are JSON too."""
+    path = Path(source.data)
+    if path.is_dir():
+        return (path / "audit.json").is_file()
+    if path.suffix.lower() != ".json" or not path.is_file():
+        return False
+    with open(path, "rb") as stream:
+        return not source.labels or b'"audit_id"' in stream.read(4096)
 
 
 def _store(db: Path, found: Audit) -> DecisionStore:
@@ -145,24 +173,19 @@ def _store(db: Path, found: Audit) -> DecisionStore:
     return DecisionStore(db, found.audit_id)
 
 
-def _read_audit(path: Path) -> Audit:
-    with reading(path):
-        return Audit.from_json(path.read_bytes())
-
-
 def _of_data(
     source: LearningOptions,
     db: Path,
     suggestions: int,
     decisions: Path | None,
-    definitions: Path | None,
+    label_text: Path | None,
     random_state: int,
     terminal: Terminal,
     sampling: dict[str, Any],
 ) -> Review:
     decided = decisions_of(decisions)
     rows = read_labelled(source, terminal, part="all")
-    explain = explain_labels(rows, definitions)
+    meanings = read_label_text(label_text)
     X, names, scaled = named_design(rows, source.empty)
     how: dict[str, Any] = {
         "item_ids": rows.items,
@@ -189,21 +212,22 @@ def _of_data(
         _store(db, found),
         candidates,
         population=population,
-        describe=describe_items(rows),
-        explain=explain,
+        describe=ItemCells(rows),
+        explain=explain_labels(rows, meanings or {}),
         rescore=AuditRescorer(X, rows.labels, **how),
         **sampling,
     )
 
 
-def _plan(session: Review, estimate: int | None, width: float | None) -> list[str]:
+def _plan(session: Review, draws: DrawOptions) -> list[str]:
     """How many answers an estimate takes, said before anybody is asked."""
-    part = session.random_part
-    if width is not None:
-        needed = part.answers_for_width(width)
+    part, estimate = session.random_part, draws.estimate
+    if draws.width is not None:
+        needed = part.answers_for_width(draws.width)
         if needed is None or needed > part.design.n_entries:
             raise BadInputError(
-                f"--width {width:g}: takes more answers than there are entries; ask for a wider one"
+                f"--width {draws.width:g}: takes more answers than there are entries; ask for a "
+                "wider one"
             )
         session.n_wanted = estimate = needed
     if estimate is None:

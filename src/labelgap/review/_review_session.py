@@ -136,7 +136,8 @@ class Review:
     goal : float, default=0.9
         The fraction of missing labels to be found, of the certificate.
     describe : callable, optional, default=None
-        From the id of an item to what a reviewer should see of it.
+        From the id of an item to what a reviewer should see of it; by default the cells in the
+        suggestions of the audit.
     explain : callable, optional, default=None
         From the name of a label to what a reviewer should know of it.
     rescore : callable, optional, default=None
@@ -193,7 +194,8 @@ class Review:
         self.store = store
         self.random_fraction, self.n_wanted = random_fraction, n_wanted
         self._candidates = review_candidates(audit) if candidates is None else candidates
-        self._describe = describe or (lambda _: {})
+        cells = {made.item: dict(made.cells) for made in audit.suggestions}
+        self._describe = describe or (lambda item: cells.get(item, {}))
         self._explain = explain or (lambda _: {})
         self._clock = clock
         self._at = {(made.item, made.label): k for k, made in enumerate(audit.suggestions)}

@@ -82,4 +82,4 @@ def test_predictions_are_the_selectors():
 def test_every_repetition_is_told_of():
     data, told = planted(), []
     selection(n_repeats=3, callback=told.append).fit(data.X, data.labels)
-    assert [(one.iteration, one.max_iter) for one in told] == [(0, 3), (1, 3), (2, 3)]
+    assert [(one.iteration, one.max_iter) for one in told] == [(0, 4), (1, 4), (2, 4), (3, 4)]

@@ -50,8 +50,8 @@ class StabilitySelection(SelectorMixin, LabelGapClassifier):
     n_jobs : int, default=None
         Processes for the repetitions.
     callback : callable, default=None
-        Called with a :class:`labelgap.fitting.Progress` after every repetition, whose objective is
-        NaN: there is none. What it returns is ignored.
+        Called with a :class:`labelgap.fitting.Progress` after the fit to all rows and after every
+        repetition; its objective is NaN. What it returns is ignored.
     random_state : int, RandomState or None, default=None
 
     Attributes
@@ -128,23 +128,26 @@ class StabilitySelection(SelectorMixin, LabelGapClassifier):
     def _fit(self, X: Any, labels: Labels) -> None:
         seeds = check_random_state(self.random_state).randint(2**31 - 1, size=self.n_repeats + 1)
         template = GMFS() if self.selector is None else self.selector
+        start, found = time.perf_counter(), []
         self.selector_ = _seeded(template, int(seeds[0])).fit(X, labels)
-        number = self.n_features_to_select
-        settings = (self.sample_fraction, self.mask_fraction, number)
-        start = time.perf_counter()
+        settings = (self.sample_fraction, self.mask_fraction, self.n_features_to_select)
+        self._tell(0, start)
         repetitions = Parallel(n_jobs=self.n_jobs, return_as="generator")(
             delayed(_repetition)(template, X, labels, settings, int(seed)) for seed in seeds[1:]
         )
-        found = []
-        for number, repetition in enumerate(repetitions):
+        for number, repetition in enumerate(repetitions, start=1):
             found.append(repetition)
-            if self.callback is not None:
-                spent = time.perf_counter() - start
-                self.callback(Progress(number, self.n_repeats, np.nan, spent))
+            self._tell(number, start)
         chosen, scores = (np.array(part) for part in zip(*found, strict=True))
         self.scores_ = chosen.mean(axis=0)
         places = np.argsort(np.argsort(-scores, axis=1, kind="stable"), axis=1, kind="stable")
         self.mean_rank_ = places.mean(axis=0)
+
+    def _tell(self, number: int, start: float) -> None:
+        """Report a fit: the one to all rows, or a repetition."""
+        if self.callback is not None:
+            spent = time.perf_counter() - start
+            self.callback(Progress(number, self.n_repeats + 1, np.nan, spent))
 
     def _get_support_mask(self) -> np.ndarray:
         check_is_fitted(self)
