@@ -99,6 +99,7 @@ def test_shapes_of_scores_and_probabilities():
         ([1, 1], None, "only one class, .*1"),
         ([0.3, 0.7, 1.1], None, "continuous"),
         (None, None, "requires y"),
+        (np.empty((3, 0)), None, "y has no labels"),
     ],
 )
 def test_errors(y, n_samples, message):

@@ -123,6 +123,8 @@ def read_target(
         target = Target("binary" if len(found) == 2 else "multiclass", found)
         return target.read(vector), target
     labels = as_labels(y, n_samples=n_samples, zeros=zeros)
+    if not labels.n_labels:
+        raise ValueError("y has no labels: give a matrix with at least one column")
     classes = np.arange(labels.n_labels) if labels.names is None else labels.names
     return labels, Target("multilabel", classes)
 

@@ -1,6 +1,7 @@
 """Several metrics at once are the single metrics, from one sort."""
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from labelgap import metrics
@@ -83,3 +84,22 @@ def test_wrong_requests_are_named(problem, error, message, names):
 def test_nothing_to_evaluate(problem):
     with pytest.raises(ValueError, match="y_score, y_proba or y_pred"):
         evaluate(problem[0])
+
+
+@pytest.mark.parametrize("name", ["average_precision", "brier", "f1_micro"])
+def test_rows_and_labels_of_frames_are_matched_by_name(problem, name):
+    truth, proba = problem
+    given = {"scores": proba, "probabilities": proba, "labels": (proba > 0.5).astype(int)}
+    metric = METRICS[name]
+    items = [f"item {i}" for i in range(len(truth))]
+    Y = pd.DataFrame(truth, items, list("abcdef"))
+    other = pd.DataFrame(given[metric.needs], items, list("abcdef"))
+    expected = metric(truth, given[metric.needs])
+    by_name = {"scores": "y_score", "probabilities": "y_proba", "labels": "y_pred"}[metric.needs]
+    for given in (other[::-1], other[list("cabfed")], other.reset_index(drop=True)):
+        assert metric(Y, given) == pytest.approx(expected, abs=1e-12)
+        assert evaluate(Y, metrics=[name], **{by_name: given})[name] == pytest.approx(expected)
+    assert metric(Y, other.to_numpy()[::-1]) != pytest.approx(expected)
+    for strange in (other.rename({"item 3": "item x"}), other.rename({"item 3": "item 4"})):
+        with pytest.raises(ValueError, match=f"{by_name} and y_true have other rows.*item 3"):
+            metric(Y, strange)

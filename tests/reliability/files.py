@@ -13,6 +13,7 @@ import tempfile
 import warnings
 from collections.abc import Callable
 from functools import cache
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -39,6 +40,7 @@ class Kind(NamedTuple):
     make: Callable[[Path], Any]
     read: Callable[[Path], Any]
     is_checked: bool = False
+    package: str = "labelgap"
 
 
 class Damage(NamedTuple):
@@ -172,9 +174,9 @@ KINDS: dict[str, Kind] = {
     "t.csv.gz": Kind(_compressed(gzip.compress), _read_table, True),
     "t.csv.bz2": Kind(_compressed(bz2.compress), _read_table, True),
     "t.csv.xz": Kind(_compressed(lzma.compress), _read_table, True),
-    "t.parquet": Kind(lambda path: _frame().to_parquet(path), _read_table),
+    "t.parquet": Kind(lambda path: _frame().to_parquet(path), _read_table, package="pyarrow"),
     "t.sqlite": Kind(_write_sqlite, _read_table),
-    "t.duckdb": Kind(_write_duckdb, _read_table),
+    "t.duckdb": Kind(_write_duckdb, _read_table, package="duckdb"),
     "t.npz": Kind(
         lambda path: np.savez_compressed(path, X=_features(), Y=_labels().astype(float)),
         lambda path: _plain(data.read_npz(path)),
@@ -210,8 +212,8 @@ KINDS: dict[str, Kind] = {
         lambda path: Audit.from_json(path.read_bytes()).audit_id,
     ),
     "review.sqlite": Kind(_write_store, _read_store),
-    "neighbors.model": Kind(_write_model("neighbors"), _read_model, True),
-    "linear.model": Kind(_write_model("binary-relevance"), _read_model, True),
+    "neighbors.model": Kind(_write_model("neighbors"), _read_model, True, "skops"),
+    "linear.model": Kind(_write_model("binary-relevance"), _read_model, True, "skops"),
     "blocks": Kind(_write_rows, lambda path: _bmlpl().fit(path).predict_proba(_features()), True),
     "checkpoint": Kind(_write_checkpoint, _read_checkpoint, True),
 }
@@ -275,6 +277,8 @@ def run(case: Damage) -> Outcome:
     """Damage a copy, read it, and compare what was read where the file has checksums."""
     rng = np.random.default_rng([case.seed, 1])
     kind = KINDS[case.kind]
+    if find_spec(kind.package) is None:
+        return Outcome("not installed", kind.package)
     with warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore")
         path, expected = _whole(case.kind)

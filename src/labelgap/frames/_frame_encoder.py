@@ -164,12 +164,12 @@ def _check_columns(X: Any) -> None:
             row = next((r for r, c in enumerate(cells) if isinstance(c, _SEVERAL)), None)
             if row is not None:
                 raise ValueError(
-                    f"column {name!r} of X holds {type(cells[row]).__name__} values: give a column "
-                    "for each of their elements, or drop the column"
+                    f"column {name!r} of X holds {type(cells[row]).__name__} values: give columns "
+                    "of text or numbers with what is in them, or drop the column"
                 )
 
 
-_SEVERAL = (list, tuple, set, dict, np.ndarray)
+_SEVERAL = (list, tuple, set, dict, bytes, np.ndarray)
 
 
 def _listed(names: list) -> str:

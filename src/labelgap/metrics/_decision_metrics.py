@@ -14,6 +14,7 @@ from labelgap.metrics._metric_inputs import (
     check_average,
     check_predictions,
     check_truth,
+    in_order_of,
     ratio,
     refuse_values,
     row_default,
@@ -46,7 +47,7 @@ class CheckedDecisions:
 
     def __init__(self, y_true: Any, y_pred: Any) -> None:
         labels: Labels = check_truth(y_true)
-        predicted = check_predictions(y_pred, labels)
+        predicted = check_predictions(in_order_of(y_true, y_pred, "y_pred"), labels)
         entries = labels.entries
         row_hits, row_false, label_hits, label_false = count_predicted(
             entries.indptr,

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from labelgap.metrics._decision_metrics import CheckedDecisions
-from labelgap.metrics._metric_inputs import check_truth
+from labelgap.metrics._metric_inputs import check_truth, in_order_of
 from labelgap.metrics._metric_registry import METRICS, Metric, get_metric
 from labelgap.metrics._ranked_entries import CheckedScores
 
@@ -51,7 +51,8 @@ def evaluate(
     Parameters
     ----------
     y_true : Labels or anything `labelgap.as_labels` accepts
-        Unknown entries do not count, unlabeled zeros count as 0.
+        Unknown entries do not count, unlabeled zeros count as 0. The rows and labels of frames are
+        matched by name, where they have names.
     y_score : array of shape (n_samples, n_labels), default=None
         For the ranking metrics.
     metrics : sequence of names, or mapping, default=None
@@ -90,6 +91,9 @@ def evaluate(
     requests = check_requests(metrics)
     _check_given(requests, given)
     labels = check_truth(y_true)
+    y_score = in_order_of(y_true, y_score, "y_score")
+    y_pred = in_order_of(y_true, y_pred, "y_pred")
+    y_proba = in_order_of(y_true, y_proba, "y_proba")
     needed = {metric.needs for metric, _ in requests.values()}
     # the first two hold checked truth and predictions: the metrics take them in place of y_true
     prepared = {

@@ -31,6 +31,31 @@ def check_truth(y_true: Any) -> Labels:
         return as_labels(y_true)
 
 
+def in_order_of(y_true: Any, values: Any, name: str) -> Any:
+    """The rows and columns of a frame in the order of those of the truth, where both have names.
+
+    An index that only counts from 0 names nothing. Items that one of the two lacks are an error.
+    """
+    if not (hasattr(values, "columns") and hasattr(y_true, "columns")):
+        return values
+    columns = list(y_true.columns)
+    if list(values.columns) != columns and set(values.columns) == set(columns):
+        values = values[columns]
+    indices = [getattr(one, "index", None) for one in (y_true, values)]
+    if not all(hasattr(index, "equals") for index in indices) or indices[0].equals(indices[1]):
+        return values
+    if any(type(index).__name__ == "RangeIndex" for index in indices):
+        return values
+    order = indices[1].get_indexer_for(indices[0])
+    if len(order) != len(indices[0]) or len(order) != len(values) or (order < 0).any():
+        strange = next(iter(indices[0].difference(indices[1])), "an item that occurs twice")
+        raise ValueError(
+            f"{name} and y_true have other rows, among them {strange!r}: give both the same index, "
+            "or give arrays"
+        )
+    return values.iloc[order]
+
+
 def row_default(labels: Labels) -> np.ndarray:
     """The state, per column, of the entries that are not stored."""
     default = np.full(labels.n_labels, int(labels.implicit), dtype=np.int8)

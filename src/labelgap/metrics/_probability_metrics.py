@@ -15,6 +15,7 @@ from labelgap.metrics._metric_inputs import (
     check_probabilities,
     check_truth,
     entry_blocks,
+    in_order_of,
     ratio,
     refuse_values,
     summarise,
@@ -122,7 +123,7 @@ def _mean_loss(
 ) -> Any:
     average = check_average(average, _AVERAGES)
     labels = check_truth(y_true)
-    proba = check_probabilities(y_proba, labels)
+    proba = check_probabilities(in_order_of(y_true, y_proba, "y_proba"), labels)
     by_row = np.zeros(labels.n_samples)
     by_label = np.zeros(labels.n_labels)
     for rows, truth, known in entry_blocks(labels):
@@ -197,7 +198,7 @@ def calibration_error(
     check_choice("norm", norm, ("l1", "l2", "max"))
     average = check_average(average, ("micro", "macro"))
     labels = check_truth(y_true)
-    proba = check_probabilities(y_proba, labels)
+    proba = check_probabilities(in_order_of(y_true, y_proba, "y_proba"), labels)
     per_label = average == "macro"
     if strategy == "uniform":
         sums = _uniform_sums(labels, proba, n_bins, per_label)

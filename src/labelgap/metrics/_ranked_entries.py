@@ -10,7 +10,7 @@ import numpy as np
 
 from labelgap.kernels import ranking as kernels
 from labelgap.labels import Labels, State
-from labelgap.metrics._metric_inputs import check_scores, check_truth, row_default
+from labelgap.metrics._metric_inputs import check_scores, check_truth, in_order_of, row_default
 
 TIES = ("error", "half", "correct", "first", "last")
 
@@ -123,7 +123,7 @@ class CheckedScores:
 
     def __init__(self, y_true: Any, y_score: Any) -> None:
         self.labels: Labels = check_truth(y_true)
-        self.scores: np.ndarray = check_scores(y_score, self.labels)
+        self.scores: np.ndarray = check_scores(in_order_of(y_true, y_score, "y_score"), self.labels)
 
     @cached_property
     def by_row(self) -> RankedEntries:
