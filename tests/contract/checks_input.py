@@ -44,7 +44,9 @@ def check_sparse_is_dense(case: Case) -> None:
         with pytest.raises((TypeError, ValueError), match=r"[Ss]parse"):
             fresh(case, p.X, p.Y).fit(sparse.csr_array(p.X), p.Y)
         return
-    reference = outputs(fresh(case, p.X, p.Y).fit(p.X, p.Y), p.X_new)
+    dense = fresh(case, p.X, p.Y).fit(p.X, p.Y)
+    reference = outputs(dense, p.X_new)
+    assert_same(reference, outputs(dense, sparse.csr_array(p.X_new)), case.tolerance)
     for form in (sparse.csr_array, sparse.csr_matrix, sparse.csc_matrix, sparse.coo_array):
         estimator = fresh(case, p.X, p.Y).fit(form(p.X), p.Y)
         assert_same(reference, outputs(estimator, form(p.X_new)), case.tolerance)

@@ -104,6 +104,16 @@ def test_a_database_is_not_changed(tmp_path):
     assert path.read_bytes() == before
 
 
+def test_a_database_with_damaged_text_is_refused(tmp_path):
+    path = tmp_path / "x.sqlite"
+    with sqlite3.connect(path) as database:
+        FRAME.to_sql("items", database, index=False)
+    database.close()
+    path.write_bytes(path.read_bytes().replace(b"items", b"it\xe7ms"))
+    with pytest.raises(DataFormatError, match="the database refuses"):
+        read_frame(path)
+
+
 def test_a_query_of_a_file_is_refused(tmp_path):
     FRAME.to_csv(tmp_path / "x.csv", index=False)
     with pytest.raises(ValueError, match="a query is for a DuckDB or SQLite file"):

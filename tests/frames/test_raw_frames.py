@@ -144,6 +144,8 @@ def test_rows_of_frames_are_like_rows_of_arrays():
     ("frame", "message"),
     [
         (pd.DataFrame({"a": [[1, 2], [3]]}), "column 'a' of X holds list values"),
+        (pd.DataFrame({"a": [b"x", b"y"]}), "column 'a' of X holds bytes values"),
+        (pd.DataFrame(np.array([[b"x"], [b"y"]]), columns=["a"]), "column 'a' of X holds bytes"),
         (pd.DataFrame([["x", "y"]] * 2, columns=["a", "a"]), "two columns called 'a'"),
     ],
 )

@@ -98,6 +98,7 @@ class KNeighborsLabels(LabelGapClassifier):
         self._search = NearestNeighbors(
             n_neighbors=self.n_neighbors, metric=self.metric, n_jobs=self.n_jobs
         ).fit(X)
+        self._of_sparse = sparse.issparse(X)
         self._relevant = labels.positives().astype(np.float64)
         self._unknown, self._known = _smaller_mask(labels)
 
@@ -123,6 +124,8 @@ class KNeighborsLabels(LabelGapClassifier):
 
     def _weighted_graph(self, X: Any) -> sparse.csr_array:
         """Rows x training rows, the weights of the neighbours of each row."""
+        if sparse.issparse(X) and not self._of_sparse:
+            X = X.toarray()  # search trees take no other
         distance, neighbor = self._search.kneighbors(X)
         weight = np.ones(distance.shape)
         if self.weights == "distance":

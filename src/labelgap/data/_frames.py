@@ -254,7 +254,7 @@ def _from_database(pandas: Any, path: Path, query: str | None) -> Any:
             listing = "SELECT name FROM sqlite_master WHERE type IN ('table', 'view') ORDER BY name"
             query = _only_table(path, [row[0] for row in connection.execute(listing)])
         return pandas.read_sql_query(query, connection)
-    except (sqlite3.Error, pandas.errors.DatabaseError) as error:
+    except (sqlite3.Error, pandas.errors.DatabaseError, UnicodeError) as error:
         raise _refused(path, error) from error
     finally:
         connection.close()
@@ -268,7 +268,7 @@ def _from_duckdb(path: Path, query: str | None) -> Any:
                 names = connection.execute("SELECT table_name FROM information_schema.tables")
                 query = _only_table(path, sorted(row[0] for row in names.fetchall()))
             return connection.execute(query).fetch_df()
-    except duckdb.Error as error:
+    except (duckdb.Error, UnicodeError) as error:
         raise _refused(path, error) from error
 
 

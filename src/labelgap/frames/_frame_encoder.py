@@ -159,7 +159,7 @@ def _check_columns(X: Any) -> None:
     table = nw.from_native(X, eager_only=True)
     for j, name in enumerate(names):
         column = table[:, j]
-        if column.dtype.is_nested() or column.dtype == nw.Object:
+        if column.dtype.is_nested() or column.dtype in (nw.Object, nw.Binary, nw.Unknown):
             cells = column.drop_nulls().to_list()
             row = next((r for r, c in enumerate(cells) if isinstance(c, _SEVERAL)), None)
             if row is not None:

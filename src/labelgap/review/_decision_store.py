@@ -346,7 +346,7 @@ class DecisionStore:
                 )
             try:
                 yield self._connection
-            except sqlite3.DatabaseError as error:
+            except (sqlite3.DatabaseError, UnicodeDecodeError) as error:
                 # a lock that lasts, a folder that cannot be written to
                 if isinstance(error, sqlite3.OperationalError) and "decode" not in str(error):
                     raise
