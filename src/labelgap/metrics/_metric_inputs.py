@@ -41,14 +41,15 @@ def in_order_of(y_true: Any, values: Any, name: str) -> Any:
     columns = list(y_true.columns)
     if list(values.columns) != columns and set(values.columns) == set(columns):
         values = values[columns]
-    indices = [getattr(one, "index", None) for one in (y_true, values)]
-    if not all(hasattr(index, "equals") for index in indices) or indices[0].equals(indices[1]):
+    rows: Any = getattr(y_true, "index", None)
+    given: Any = getattr(values, "index", None)
+    if not (hasattr(rows, "equals") and hasattr(given, "equals")) or rows.equals(given):
         return values
-    if any(type(index).__name__ == "RangeIndex" for index in indices):
+    if any(type(index).__name__ == "RangeIndex" for index in (rows, given)):
         return values
-    order = indices[1].get_indexer_for(indices[0])
-    if len(order) != len(indices[0]) or len(order) != len(values) or (order < 0).any():
-        strange = next(iter(indices[0].difference(indices[1])), "an item that occurs twice")
+    order = given.get_indexer_for(rows)
+    if len(order) != len(rows) or len(order) != len(values) or (order < 0).any():
+        strange = next(iter(rows.difference(given)), "an item that occurs twice")
         raise ValueError(
             f"{name} and y_true have other rows, among them {strange!r}: give both the same index, "
             "or give arrays"
