@@ -74,6 +74,7 @@ LAYERS: list[tuple[str, dict[str, str]]] = [
         {
             "kernels": "pure functions",
             "memory": "one budget",
+            "parameters": "declared once",
             "files": "safe writing",
             "extras": "optional packages",
         },

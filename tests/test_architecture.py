@@ -15,7 +15,8 @@ ROOT = Path(__file__).parents[1]
 SOURCE = ROOT / "src" / "labelgap"
 MODULES = sorted(SOURCE.rglob("*.py"))
 
-_GROUND = {"extras", "frames", "_records", "files", "kernels", "labels", "memory", "views"}
+_GROUND = {"extras", "frames", "_records", "files", "kernels", "labels", "memory"}
+_GROUND |= {"parameters", "views"}
 _LEARNING = _GROUND | {"fitting", "estimator", "targets", "metrics", "cooccurrence", "zero_shot"}
 _LEARNING |= {"propensity", "text"}
 _DATA = {"data", "metrics", "protocols", "model_selection", "generators"}
@@ -27,6 +28,7 @@ ALLOWED: dict[str, set[str]] = {
     "_records": set(),
     "files": set(),
     "memory": set(),
+    "parameters": set(),
     "kernels": {"memory"},
     "labels": {"extras", "kernels", "memory"},
     "views": {"extras", "kernels"},
@@ -40,7 +42,8 @@ ALLOWED: dict[str, set[str]] = {
     "targets": {"kernels", "labels"},
     "propensity": {"kernels"},
     "estimation": {"labels"},
-    "estimator": {"fitting", "frames", "kernels", "labels", "memory", "targets", "metrics"},
+    "estimator": {"fitting", "frames", "kernels", "labels", "memory", "metrics"}
+    | {"parameters", "targets"},
     "text": {"extras", "kernels", "labels", "memory"},
     "zero_shot": {"labels", "targets", "metrics", "estimator", "cooccurrence", "text"},
     "fitting": {"extras", "files", "kernels", "labels", "memory"},

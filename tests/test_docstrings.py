@@ -48,6 +48,7 @@ NO_EXAMPLE: dict[str, str] = {
     "labelgap.estimation.SamplingDesign": "the result of design_sample, which shows it",
     "labelgap.estimation.SourceOverlap": "the result of capture_recapture, which shows it",
     "labelgap.estimation.TwoSources": "the result of compare_sources, which shows it",
+    "labelgap.parameters.parameter": "with_parameters shows it",
     "labelgap.export.LinearForm": "the result of linear_form, which shows it",
     "labelgap.export.NotLinearError": "an error of linear_form",
     "labelgap.labels.LabelCellError": "an error of read_label_frame",

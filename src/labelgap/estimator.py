@@ -35,6 +35,7 @@ from labelgap.labels import (
     without_items,
 )
 from labelgap.memory import block_size
+from labelgap.parameters import AT_LEAST_ONE, NOT_NEGATIVE, SharedParameter
 from labelgap.targets import Target, read_target
 
 __all__ = ["LabelGapClassifier", "explained"]
@@ -53,8 +54,8 @@ class LabelGapClassifier(ClassifierMixin, BaseEstimator):
     - ``_decision_function(X)``: scores of shape (n_samples, n_labels), larger is more relevant;
     - ``_predict_proba(X)``: probabilities of shape (n_samples, n_labels).
 
-    It declares the valid values of its parameters in ``_parameter_constraints``, in scikit-learn's
-    notation; ``fit`` checks them.
+    It declares its parameters with :mod:`labelgap.parameters`; ``fit`` checks
+    their values.
 
     Attributes
     ----------
@@ -91,6 +92,27 @@ class LabelGapClassifier(ClassifierMixin, BaseEstimator):
     _allow_missing_features = False
     _zeros: ZerosName = "negative"
     _parameter_constraints: ClassVar[dict[str, list]] = {}
+    _shared_parameters: ClassVar[dict[str, SharedParameter]] = {
+        "max_iter": SharedParameter("int", "Most iterations.", [AT_LEAST_ONE]),
+        "tol": SharedParameter(
+            "float",
+            "Converged when the objective changes by less than ``tol`` times its size.",
+            [NOT_NEGATIVE],
+        ),
+        "callback": SharedParameter(
+            "callable",
+            "Called with a :class:`labelgap.fitting.Progress` after every iteration; True stops.",
+            [callable, None],
+        ),
+        "random_state": SharedParameter(
+            "int, RandomState or None", "Seed of all random numbers.", ["random_state"]
+        ),
+        "device": SharedParameter(
+            "str",
+            'Device of torch to fit on (``"cuda"``), with dense features; the processor by default.',
+            [str, None],
+        ),
+    }
 
     def fit(self, X: Any, y: Any = None) -> LabelGapClassifier:
         """Learn from rows of features and their labels.

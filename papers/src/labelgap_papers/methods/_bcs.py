@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from numbers import Integral, Real
-from typing import Any, ClassVar, NamedTuple
+from dataclasses import KW_ONLY
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.special import digamma, expit, gammaln
-from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_random_state
 
 from labelgap.estimator import LabelGapClassifier
@@ -30,7 +29,8 @@ from labelgap.kernels.products import (
 )
 from labelgap.kernels.weighted_ridge import weighted_ridge
 from labelgap.labels import Labels
-from labelgap_papers.methods._iterative import ITERATIONS, Iterative
+from labelgap.parameters import AT_LEAST_ONE, POSITIVE, parameter, with_parameters
+from labelgap_papers.methods._iterative import Iterative
 from labelgap_papers.methods._linear import as_double, device_if_there, placed
 
 __all__ = ["BCS"]
@@ -69,6 +69,7 @@ class _Prior(NamedTuple):
         return 1 / (1 / self.noise_z + 1 / self.noise_y)
 
 
+@with_parameters
 class BCS(Iterative, LabelGapClassifier):
     """Bayesian compressed sensing: random projections of sparse labels, predicted linearly [1]_.
 
@@ -96,13 +97,10 @@ class BCS(Iterative, LabelGapClassifier):
         Prior precision of W; 1 in the paper.
     n_predict : int, default=20
         Iterations over a new row's labels and projection at the learned W.
-    max_iter : int, default=50
     tol : float, default=0.0001
         Converged when the bound gains less than ``tol`` times its size.
     device : str, default=None
         A device of torch to fit on, and to predict on where it is there; features become dense.
-    callback : callable, default=None
-        Called with a :class:`labelgap.fitting.Progress` after every iteration; True stops.
     random_state : int, RandomState, default=None
         For Phi.
 
@@ -116,9 +114,6 @@ class BCS(Iterative, LabelGapClassifier):
         Of the sigmoid that makes probabilities of posterior means.
     trace_ : Trace
         The bound after every iteration, to be maximised, and how the fit ended.
-    n_iter_ : int
-    classes_, n_features_in_, feature_names_in_
-        As in every estimator.
 
     Notes
     -----
@@ -135,47 +130,19 @@ class BCS(Iterative, LabelGapClassifier):
        compressed sensing. NIPS, 2012.
     """
 
-    _parameter_constraints: ClassVar[dict[str, list]] = {
-        "n_factors": [Interval(Integral, 1, None, closed="left"), None],
-        "noise_z": [Interval(Real, 0, None, closed="neither")],
-        "noise_y": [Interval(Real, 0, None, closed="neither")],
-        "a": [Interval(Real, 0, None, closed="neither")],
-        "b": [Interval(Real, 0, None, closed="neither")],
-        "precision_w": [Interval(Real, 0, None, closed="neither")],
-        "n_predict": [Interval(Integral, 1, None, closed="left")],
-        **ITERATIONS,
-        "device": [str, None],
-        "random_state": ["random_state"],
-    }
-
-    def __init__(
-        self,
-        n_factors: int | None = None,
-        *,
-        noise_z: float = 0.1,
-        noise_y: float = 0.1,
-        a: float = 0.5,
-        b: float = 0.1,
-        precision_w: float = 1.0,
-        n_predict: int = 20,
-        max_iter: int = 50,
-        tol: float = 1e-4,
-        device: str | None = None,
-        callback: Callable | None = None,
-        random_state: Any = None,
-    ) -> None:
-        self.n_factors = n_factors
-        self.noise_z = noise_z
-        self.noise_y = noise_y
-        self.a = a
-        self.b = b
-        self.precision_w = precision_w
-        self.n_predict = n_predict
-        self.max_iter = max_iter
-        self.tol = tol
-        self.device = device
-        self.callback = callback
-        self.random_state = random_state
+    n_factors: int | None = parameter(None, AT_LEAST_ONE, None)
+    _: KW_ONLY
+    noise_z: float = parameter(0.1, POSITIVE)
+    noise_y: float = parameter(0.1, POSITIVE)
+    a: float = parameter(0.5, POSITIVE)
+    b: float = parameter(0.1, POSITIVE)
+    precision_w: float = parameter(1.0, POSITIVE)
+    n_predict: int = parameter(20, AT_LEAST_ONE)
+    max_iter: int = parameter(50)
+    tol: float = parameter(1e-4)
+    device: str | None = parameter(None)
+    callback: Callable | None = parameter(None)
+    random_state: Any = parameter(None)
 
     def _fit(self, X: Any, labels: Labels) -> None:
         labelled = np.flatnonzero(labels.n_observed(axis=1, unlabeled=True))

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY
 from numbers import Integral
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from scipy import sparse
 from sklearn.base import clone
 from sklearn.linear_model import LogisticRegression
 from sklearn.utils import get_tags
-from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
+from sklearn.utils._param_validation import HasMethods, StrOptions
 from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import check_random_state
 
@@ -18,12 +19,14 @@ from labelgap.estimator import LabelGapClassifier
 from labelgap.kernels.probabilities import log_odds
 from labelgap.labels import Labels, observed_prevalence
 from labelgap.one_vs_rest import ConstantLabel, readable_by_workers
+from labelgap.parameters import AT_LEAST_ONE, parameter, with_parameters
 
 __all__ = ["ClassifierChains"]
 
 _N_CHAINS = 10
 
 
+@with_parameters
 class ClassifierChains(LabelGapClassifier):
     """An ensemble of classifier chains [1]_, trained on labels with gaps.
 
@@ -45,15 +48,12 @@ class ClassifierChains(LabelGapClassifier):
         What stands in for an unknown label: 0 or 1, as in the paper, or its probability.
     n_jobs : int, default=None
         Number of processes, over chains.
-    random_state : int, RandomState, default=None
 
     Attributes
     ----------
     orders_ : int array of shape (n_chains, n_labels)
     estimators_ : list of lists
         The classifiers of every chain, in its order.
-    classes_, n_features_in_, feature_names_in_
-        As in every estimator.
 
     Notes
     -----
@@ -69,31 +69,13 @@ class ClassifierChains(LabelGapClassifier):
        classification. Machine Learning 85, 2011.
     """
 
-    _parameter_constraints: ClassVar[dict[str, list]] = {
-        "estimator": [HasMethods(["fit", "predict_proba"]), None],
-        "n_chains": [Interval(Integral, 1, None, closed="left"), None],
-        "order": [StrOptions({"random", "given"}), "array-like"],
-        "link": [StrOptions({"decision", "probability"})],
-        "n_jobs": [Integral, None],
-        "random_state": ["random_state"],
-    }
-
-    def __init__(
-        self,
-        estimator: Any = None,
-        *,
-        n_chains: int | None = None,
-        order: Any = "random",
-        link: str = "decision",
-        n_jobs: int | None = None,
-        random_state: Any = None,
-    ) -> None:
-        self.estimator = estimator
-        self.n_chains = n_chains
-        self.order = order
-        self.link = link
-        self.n_jobs = n_jobs
-        self.random_state = random_state
+    estimator: Any = parameter(None, HasMethods(["fit", "predict_proba"]), None)
+    _: KW_ONLY
+    n_chains: int | None = parameter(None, AT_LEAST_ONE, None)
+    order: Any = parameter("random", StrOptions({"random", "given"}), "array-like")
+    link: str = parameter("decision", StrOptions({"decision", "probability"}))
+    n_jobs: int | None = parameter(None, Integral, None)
+    random_state: Any = parameter(None)
 
     def _template(self) -> Any:
         return LogisticRegression(solver="liblinear") if self.estimator is None else self.estimator

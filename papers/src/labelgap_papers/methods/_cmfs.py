@@ -3,22 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import KW_ONLY
 from itertools import islice
-from numbers import Integral, Real
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import linalg, sparse
-from sklearn.utils._param_validation import Interval
 
 from labelgap.fitting import Monitor
 from labelgap.kernels.array_namespace import array_like, array_namespace, to_numpy
 from labelgap.kernels.low_rank import thin_svd
 from labelgap.kernels.products import Features, prepare_features, times, transposed_times
+from labelgap.parameters import AT_LEAST_ONE, NOT_NEGATIVE, POSITIVE, parameter, with_parameters
 from labelgap_papers.kernels.proximal import Prox, Quadratic, absolute_values, inner, proximal_path
 from labelgap_papers.kernels.row_sparse import row_norms, solve_reweighted
 from labelgap_papers.kernels.smoothness import heat_graph, laplacian
-from labelgap_papers.methods._iterative import ITERATIONS
 from labelgap_papers.methods._linear import cosine_distances
 from labelgap_papers.methods._selector import LinearSelector
 
@@ -113,6 +112,7 @@ def nonnegative_row_norms(weight: float) -> Prox:
     return prox
 
 
+@with_parameters
 class CMFS(LinearSelector):
     """Correlated and multi-label feature selection: rows, features and labels share factors [1]_.
 
@@ -139,34 +139,15 @@ class CMFS(LinearSelector):
         Half the number of labels by default, rounded up; never more than labels.
     n_neighbors : int, default=5
         Of the graphs of rows and of features, with heat-kernel weights.
-    n_features_to_select : int, float, default=None
-        How many features to keep, or which fraction of them; half by default.
-    max_iter : int, default=300
-    tol : float, default=1e-05
-        Converged when the objective falls by less than ``tol`` times its size.
-    device : str, default=None
-        Device of torch to fit on (``"cuda"``), with dense features; the processor by default.
-    callback : callable, default=None
-        Called with a :class:`labelgap.fitting.Progress` after every iteration; True stops.
 
     Attributes
     ----------
     scores_ : ndarray of shape (n_features,)
         ||p_f||.
-    ranking_ : ndarray of shape (n_features,)
-        Features, the best first.
-    n_features_to_select_ : int
     row_factors_, feature_factors_, label_factors_ : ndarrays with n_factors columns
         U, of the rows with a known label, P and B, of the labels with a known entry.
     coef_, intercept_ : ndarrays of shape (n_features, n_labels) and (n_labels,)
         Of a ridge regression, see Notes.
-    slope_, level_ : float
-        Of the sigmoid that makes probabilities of fitted values.
-    trace_ : Trace
-        Objective of every iteration, to be minimised, and how the fit ended.
-    n_iter_ : int
-    classes_, n_features_in_, feature_names_in_
-        As in every estimator.
 
     Notes
     -----
@@ -195,50 +176,20 @@ class CMFS(LinearSelector):
        using correlation information. CIKM, 2017.
     """
 
-    _parameter_constraints: ClassVar[dict[str, list]] = {
-        **LinearSelector._selection_constraints,
-        "alpha": [Interval(Real, 0, None, closed="neither")],
-        "gamma": [Interval(Real, 0, None, closed="left")],
-        "row_smoothness": [Interval(Real, 0, None, closed="left")],
-        "feature_smoothness": [Interval(Real, 0, None, closed="left")],
-        "label_smoothness": [Interval(Real, 0, None, closed="left")],
-        "ridge": [Interval(Real, 0, None, closed="left")],
-        "n_factors": [Interval(Integral, 1, None, closed="left"), None],
-        "n_neighbors": [Interval(Integral, 1, None, closed="left")],
-        **ITERATIONS,
-        "device": [str, None],
-    }
-
-    def __init__(
-        self,
-        alpha: float = 1.0,
-        gamma: float = 1.0,
-        *,
-        row_smoothness: float = 0.1,
-        feature_smoothness: float = 0.1,
-        label_smoothness: float = 0.1,
-        ridge: float = 0.1,
-        n_factors: int | None = None,
-        n_neighbors: int = 5,
-        n_features_to_select: int | float | None = None,
-        max_iter: int = 300,
-        tol: float = 1e-5,
-        device: str | None = None,
-        callback: Callable | None = None,
-    ) -> None:
-        self.alpha = alpha
-        self.gamma = gamma
-        self.row_smoothness = row_smoothness
-        self.feature_smoothness = feature_smoothness
-        self.label_smoothness = label_smoothness
-        self.ridge = ridge
-        self.n_factors = n_factors
-        self.n_neighbors = n_neighbors
-        self.n_features_to_select = n_features_to_select
-        self.max_iter = max_iter
-        self.tol = tol
-        self.device = device
-        self.callback = callback
+    alpha: float = parameter(1.0, POSITIVE)
+    gamma: float = parameter(1.0, NOT_NEGATIVE)
+    _: KW_ONLY
+    row_smoothness: float = parameter(0.1, NOT_NEGATIVE)
+    feature_smoothness: float = parameter(0.1, NOT_NEGATIVE)
+    label_smoothness: float = parameter(0.1, NOT_NEGATIVE)
+    ridge: float = parameter(0.1, NOT_NEGATIVE)
+    n_factors: int | None = parameter(None, AT_LEAST_ONE, None)
+    n_neighbors: int = parameter(5, AT_LEAST_ONE)
+    n_features_to_select: int | float | None = parameter(None)
+    max_iter: int = parameter(300)
+    tol: float = parameter(1e-5)
+    device: str | None = parameter(None)
+    callback: Callable | None = parameter(None)
 
     def _fit_map(self, X: Any, Y: np.ndarray, rows: np.ndarray) -> tuple[Any, Any, Any]:
         scaled, low, width = _to_unit_range(X)

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import warnings
+from dataclasses import KW_ONLY
 from numbers import Integral
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from scipy.special import expit
@@ -17,6 +18,7 @@ from labelgap.cooccurrence import NORMALISATIONS, Cooccurrence, counts_with_text
 from labelgap.kernels.probabilities import log_odds
 from labelgap.labels import Labels, LabelWarning
 from labelgap.labels.states import shown
+from labelgap.parameters import parameter, with_parameters
 from labelgap.zero_shot import LabelsName, ZeroShotClassifier, prior_of_unconnected
 
 
@@ -29,6 +31,7 @@ def _has_probabilities(self: COSTA) -> bool:
     )
 
 
+@with_parameters
 class COSTA(ZeroShotClassifier):
     """Co-occurrence statistics for zero-shot classification, on independent classifiers [1]_.
 
@@ -88,32 +91,16 @@ class COSTA(ZeroShotClassifier):
        classification. CVPR, 2014.
     """
 
-    _parameter_constraints: ClassVar = {
-        "estimator": [
-            HasMethods(["fit", "predict_proba"]),
-            HasMethods(["fit", "decision_function"]),
-            None,
-        ],
-        "normalisation": [StrOptions(set(NORMALISATIONS))],
-        "unknown": [StrOptions({"ignore", "negative"})],
-        "text_encoder": [StrOptions({"static", "tfidf"}), HasMethods(["encode"]), None],
-        "n_jobs": [Integral, None],
-    }
-
-    def __init__(
-        self,
-        estimator: Any = None,
-        *,
-        normalisation: str = "fraction",
-        unknown: str = "ignore",
-        text_encoder: Any = None,
-        n_jobs: int | None = None,
-    ) -> None:
-        self.estimator = estimator
-        self.normalisation = normalisation
-        self.unknown = unknown
-        self.text_encoder = text_encoder
-        self.n_jobs = n_jobs
+    estimator: Any = parameter(
+        None, HasMethods(["fit", "predict_proba"]), HasMethods(["fit", "decision_function"]), None
+    )
+    _: KW_ONLY
+    normalisation: str = parameter("fraction", StrOptions(set(NORMALISATIONS)))
+    unknown: str = parameter("ignore", StrOptions({"ignore", "negative"}))
+    text_encoder: Any = parameter(
+        None, StrOptions({"static", "tfidf"}), HasMethods(["encode"]), None
+    )
+    n_jobs: int | None = parameter(None, Integral, None)
 
     @property
     def coef_(self) -> np.ndarray:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from numbers import Integral, Real
-from typing import Any, ClassVar, NamedTuple
+from dataclasses import KW_ONLY
+from numbers import Real
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import sparse
@@ -17,9 +18,10 @@ from labelgap.kernels.probabilities import fit_sigmoid
 from labelgap.kernels.products import linear_part, prepare_features
 from labelgap.kernels.weighted_ridge import weighted_ridge
 from labelgap.labels import Labels, State
+from labelgap.parameters import AT_LEAST_ONE, POSITIVE, parameter, with_parameters
 from labelgap.propensity import label_frequency_mode
 from labelgap_papers.kernels.row_sparse import solve_reweighted
-from labelgap_papers.methods._iterative import ITERATIONS, Iterative
+from labelgap_papers.methods._iterative import Iterative
 from labelgap_papers.methods._linear import as_double
 
 __all__ = ["ExpoMF"]
@@ -38,6 +40,7 @@ class _Point(NamedTuple):
     mu: np.ndarray
 
 
+@with_parameters
 class ExpoMF(Iterative, LabelGapClassifier):
     """Exposure matrix factorisation: Gaussian factors, and zeros that count by their label frequency.
 
@@ -64,15 +67,11 @@ class ExpoMF(Iterative, LabelGapClassifier):
         Of the beta prior of mu, at least 1.
     alpha : float, default=1.0
         Weight of the ridge in the regression of U on the features.
-    max_iter : int, default=200
     tol : float, default=1e-06
         Converged when the objective gains less than ``tol`` times its size.
     init : (U, V), default=None
         Factors to start from, of shape (n_samples, n_factors) and (n_labels, n_factors); small
         random numbers by default.
-    callback : callable, default=None
-        Called with a :class:`labelgap.fitting.Progress` after every iteration; True stops.
-    random_state : int, RandomState, default=None
 
     Attributes
     ----------
@@ -86,9 +85,6 @@ class ExpoMF(Iterative, LabelGapClassifier):
         Of the sigmoid that makes probabilities of those scores.
     trace_ : Trace
         Objective of every iteration, to be maximised, and how the fit ended.
-    n_iter_ : int
-    classes_, n_features_in_, feature_names_in_
-        As in every estimator.
 
     Notes
     -----
@@ -112,50 +108,20 @@ class ExpoMF(Iterative, LabelGapClassifier):
     """
 
     _zeros = "unlabeled"
-    _parameter_constraints: ClassVar[dict[str, list]] = {
-        "n_factors": [Interval(Integral, 1, None, closed="left"), None],
-        "lambda_u": [Interval(Real, 0, None, closed="neither")],
-        "lambda_v": [Interval(Real, 0, None, closed="neither")],
-        "precision": [Interval(Real, 0, None, closed="neither")],
-        "first_rate": [Interval(Real, 0, 1, closed="neither")],
-        "a": [Interval(Real, 1, None, closed="left")],
-        "b": [Interval(Real, 1, None, closed="left")],
-        "alpha": [Interval(Real, 0, None, closed="neither")],
-        **ITERATIONS,
-        "init": [tuple, list, None],
-        "random_state": ["random_state"],
-    }
-
-    def __init__(
-        self,
-        n_factors: int | None = None,
-        *,
-        lambda_u: float = 0.1,
-        lambda_v: float = 0.1,
-        precision: float = 1.0,
-        first_rate: float = 0.5,
-        a: float = 1.0,
-        b: float = 1.0,
-        alpha: float = 1.0,
-        max_iter: int = 200,
-        tol: float = 1e-6,
-        init: Any = None,
-        callback: Callable | None = None,
-        random_state: Any = None,
-    ) -> None:
-        self.n_factors = n_factors
-        self.lambda_u = lambda_u
-        self.lambda_v = lambda_v
-        self.precision = precision
-        self.first_rate = first_rate
-        self.a = a
-        self.b = b
-        self.alpha = alpha
-        self.max_iter = max_iter
-        self.tol = tol
-        self.init = init
-        self.callback = callback
-        self.random_state = random_state
+    n_factors: int | None = parameter(None, AT_LEAST_ONE, None)
+    _: KW_ONLY
+    lambda_u: float = parameter(0.1, POSITIVE)
+    lambda_v: float = parameter(0.1, POSITIVE)
+    precision: float = parameter(1.0, POSITIVE)
+    first_rate: float = parameter(0.5, Interval(Real, 0, 1, closed="neither"))
+    a: float = parameter(1.0, Interval(Real, 1, None, closed="left"))
+    b: float = parameter(1.0, Interval(Real, 1, None, closed="left"))
+    alpha: float = parameter(1.0, POSITIVE)
+    max_iter: int = parameter(200)
+    tol: float = parameter(1e-6)
+    init: Any = parameter(None, tuple, list, None)
+    callback: Callable | None = parameter(None)
+    random_state: Any = parameter(None)
 
     def _fit(self, X: Any, labels: Labels) -> None:
         if not labels.n_observed(unlabeled=True):

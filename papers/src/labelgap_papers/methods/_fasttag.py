@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from numbers import Integral, Real
-from typing import Any, ClassVar
+from dataclasses import KW_ONLY
+from numbers import Real
+from typing import Any
 
 import numpy as np
 from scipy import linalg
 from sklearn.utils._param_validation import Interval
 
+from labelgap.parameters import AT_LEAST_ONE, POSITIVE, parameter, with_parameters
 from labelgap_papers.kernels.centred import CentredFeatures
 from labelgap_papers.methods._linear import LinearScores
 
@@ -41,6 +43,7 @@ def complete_tags(
     return B
 
 
+@with_parameters
 class FastTag(LinearScores):
     """Fast image tagging: tags are completed by tags, and predicted from features [1]_.
 
@@ -58,8 +61,6 @@ class FastTag(LinearScores):
         Fraction of tags lost, at least 0 and below 1.
     n_layers : int, default=1
         How often tags are completed; each layer begins with the completed tags of the last.
-    fit_intercept : bool, default=True
-        Whether tags have the free intercepts b.
 
     Attributes
     ----------
@@ -67,10 +68,6 @@ class FastTag(LinearScores):
         W and b of the last layer.
     label_coef_ : ndarray of shape (n_labels, n_labels)
         What completes tags, all layers together: the completed tags are Y times it.
-    slope_, level_ : float
-        Of the sigmoid that makes probabilities of scores.
-    classes_, n_features_in_, feature_names_in_
-        As in every estimator.
 
     Notes
     -----
@@ -85,28 +82,12 @@ class FastTag(LinearScores):
     .. [1] M. Chen, A. Zheng and K. Q. Weinberger. Fast image tagging. ICML, 2013.
     """
 
-    _parameter_constraints: ClassVar[dict[str, list]] = {
-        "ridge": [Interval(Real, 0, None, closed="neither")],
-        "weight": [Interval(Real, 0, None, closed="neither")],
-        "noise": [Interval(Real, 0, 1, closed="left")],
-        "n_layers": [Interval(Integral, 1, None, closed="left")],
-        "fit_intercept": ["boolean"],
-    }
-
-    def __init__(
-        self,
-        ridge: float = 1.0,
-        weight: float = 1.0,
-        noise: float = 0.5,
-        *,
-        n_layers: int = 1,
-        fit_intercept: bool = True,
-    ) -> None:
-        self.ridge = ridge
-        self.weight = weight
-        self.noise = noise
-        self.n_layers = n_layers
-        self.fit_intercept = fit_intercept
+    ridge: float = parameter(1.0, POSITIVE)
+    weight: float = parameter(1.0, POSITIVE)
+    noise: float = parameter(0.5, Interval(Real, 0, 1, closed="left"))
+    _: KW_ONLY
+    n_layers: int = parameter(1, AT_LEAST_ONE)
+    fit_intercept: bool = parameter(True)
 
     def _fit_map(self, X: Any, Y: np.ndarray, seen: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         Y = np.nan_to_num(Y)

@@ -3,21 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from numbers import Real
-from typing import Any, ClassVar
+from dataclasses import KW_ONLY
+from typing import Any
 
 import numpy as np
-from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils._param_validation import StrOptions
 
 from labelgap.kernels.array_namespace import array_like, array_namespace, empty, to_numpy
 from labelgap.kernels.products import Features, linear_part
+from labelgap.parameters import POSITIVE, parameter, with_parameters
 from labelgap_papers.kernels.row_sparse import reweight, row_norms, solve_reweighted, sum_of_norms
-from labelgap_papers.methods._iterative import ITERATIONS
 from labelgap_papers.methods._selector import LinearSelector
 
 __all__ = ["FSNM"]
 
 
+@with_parameters
 class FSNM(LinearSelector):
     """Efficient and robust feature selection by joint L2,1 norms, also called RFS [1]_.
 
@@ -34,37 +35,18 @@ class FSNM(LinearSelector):
     ----------
     alpha : float, default=1.0
         Weight of the penalty. The loss grows with the number of rows, the penalty does not.
-    n_features_to_select : int, float, default=None
-        How many features to keep, or which fraction of them; half by default.
     fit_intercept : {"penalised", "free", "none"}, default="penalised"
         The paper takes the intercept for one more feature, with its penalty; "free" leaves b out
         of the penalty.
-    max_iter : int, default=200
-    tol : float, default=1e-05
-        Converged when the objective falls by less than ``tol`` times its size.
-    device : str, default=None
-        Device of torch to fit on (``"cuda"``), with dense features; the processor by default.
-    callback : callable, default=None
-        Called with a :class:`labelgap.fitting.Progress` after every iteration; True stops.
 
     Attributes
     ----------
     scores_ : ndarray of shape (n_features,)
         ||w_f||.
-    ranking_ : ndarray of shape (n_features,)
-        Features, the best first.
-    n_features_to_select_ : int
     coef_ : ndarray of shape (n_features, n_labels)
         W.
     intercept_ : ndarray of shape (n_labels,)
         b.
-    slope_, level_ : float
-        Of the sigmoid that makes probabilities of fitted values.
-    trace_ : Trace
-        Objective of every iteration, to be minimised, and how the fit ended.
-    n_iter_ : int
-    classes_, n_features_in_, feature_names_in_
-        As in every estimator.
 
     Notes
     -----
@@ -86,32 +68,14 @@ class FSNM(LinearSelector):
        L2,1-norms minimization. NIPS, 2010.
     """
 
-    _parameter_constraints: ClassVar[dict[str, list]] = {
-        **LinearSelector._selection_constraints,
-        "alpha": [Interval(Real, 0, None, closed="neither")],
-        "fit_intercept": [StrOptions({"penalised", "free", "none"})],
-        **ITERATIONS,
-        "device": [str, None],
-    }
-
-    def __init__(
-        self,
-        alpha: float = 1.0,
-        *,
-        n_features_to_select: int | float | None = None,
-        fit_intercept: str = "penalised",
-        max_iter: int = 200,
-        tol: float = 1e-5,
-        device: str | None = None,
-        callback: Callable | None = None,
-    ) -> None:
-        self.alpha = alpha
-        self.n_features_to_select = n_features_to_select
-        self.fit_intercept = fit_intercept
-        self.max_iter = max_iter
-        self.tol = tol
-        self.device = device
-        self.callback = callback
+    alpha: float = parameter(1.0, POSITIVE)
+    _: KW_ONLY
+    n_features_to_select: int | float | None = parameter(None)
+    fit_intercept: str = parameter("penalised", StrOptions({"penalised", "free", "none"}))
+    max_iter: int = parameter(200)
+    tol: float = parameter(1e-5)
+    device: str | None = parameter(None)
+    callback: Callable | None = parameter(None)
 
     def _fit_map(self, X: Any, Y: np.ndarray, rows: np.ndarray) -> tuple[Any, Any, Any]:
         features, Y = self._placed(X, Y)

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from numbers import Integral, Real
-from typing import Any, ClassVar, NamedTuple
+from dataclasses import KW_ONLY
+from numbers import Real
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import linalg
@@ -24,8 +25,9 @@ from labelgap.kernels.products import (
 )
 from labelgap.kernels.weighted_ridge import solve_grams, weighted_grams, weighted_ridge
 from labelgap.labels import Labels, State
+from labelgap.parameters import AT_LEAST_ONE, POSITIVE, parameter, with_parameters
 from labelgap.propensity import label_frequency_mode
-from labelgap_papers.methods._iterative import ITERATIONS, Iterative
+from labelgap_papers.methods._iterative import Iterative
 from labelgap_papers.methods._linear import as_double
 
 __all__ = ["GenEML"]
@@ -70,6 +72,7 @@ class _Sums(NamedTuple):
         return _Sums(*((1 - step) * old + step * one for old, one in zip(self, new, strict=True)))
 
 
+@with_parameters
 class GenEML(Iterative, LabelGapClassifier):
     """A factor model of labels with label frequencies, whose row factors are regressed on the features.
 
@@ -108,9 +111,6 @@ class GenEML(Iterative, LabelGapClassifier):
     init : (V, W, mu), default=None
         To start from, of shape (n_labels, n_factors), (n_features, n_factors) with one more row for
         the intercept if there is one, and (n_labels,). By default V is random and W is 0.
-    callback : callable, default=None
-        Called with a :class:`labelgap.fitting.Progress` after every pass; returning True stops.
-    random_state : int, RandomState, default=None
 
     Attributes
     ----------
@@ -122,9 +122,6 @@ class GenEML(Iterative, LabelGapClassifier):
         W.
     trace_ : Trace
         Objective of every pass, to be maximised, and how the fit ended.
-    n_iter_ : int
-    classes_, n_features_in_, feature_names_in_
-        As in every estimator.
 
     Notes
     -----
@@ -150,62 +147,24 @@ class GenEML(Iterative, LabelGapClassifier):
     """
 
     _zeros = "unlabeled"
-    _parameter_constraints: ClassVar[dict[str, list]] = {
-        "n_factors": [Interval(Integral, 1, None, closed="left"), None],
-        "lambda_u": [Interval(Real, 0, None, closed="neither")],
-        "lambda_v": [Interval(Real, 0, None, closed="neither")],
-        "lambda_w": [Interval(Real, 0, None, closed="neither")],
-        "fit_label_frequency": ["boolean"],
-        "first_rate": [Interval(Real, 0, 1, closed="neither")],
-        "a": [Interval(Real, 1, None, closed="left")],
-        "b": [Interval(Real, 1, None, closed="left")],
-        "fit_intercept": ["boolean"],
-        "batch_rows": [Interval(Integral, 1, None, closed="left"), None],
-        "step_size": [Interval(Real, 0, 1, closed="right")],
-        "step_power": [Interval(Real, 0, 1, closed="both")],
-        **ITERATIONS,
-        "init": [tuple, list, None],
-        "random_state": ["random_state"],
-    }
-
-    def __init__(
-        self,
-        n_factors: int | None = None,
-        *,
-        lambda_u: float = 0.1,
-        lambda_v: float = 0.1,
-        lambda_w: float = 0.1,
-        fit_label_frequency: bool = True,
-        first_rate: float = 0.9,
-        a: float = 1.0,
-        b: float = 1.0,
-        fit_intercept: bool = True,
-        batch_rows: int | None = None,
-        step_size: float = 1.0,
-        step_power: float = 0.0,
-        max_iter: int = 200,
-        tol: float = 1e-5,
-        init: Any = None,
-        callback: Callable | None = None,
-        random_state: Any = None,
-    ) -> None:
-        self.n_factors = n_factors
-        self.lambda_u = lambda_u
-        self.lambda_v = lambda_v
-        self.lambda_w = lambda_w
-        self.fit_label_frequency = fit_label_frequency
-        self.first_rate = first_rate
-        self.a = a
-        self.b = b
-        self.fit_intercept = fit_intercept
-        self.batch_rows = batch_rows
-        self.step_size = step_size
-        self.step_power = step_power
-        self.max_iter = max_iter
-        self.tol = tol
-        self.init = init
-        self.callback = callback
-        self.random_state = random_state
+    n_factors: int | None = parameter(None, AT_LEAST_ONE, None)
+    _: KW_ONLY
+    lambda_u: float = parameter(0.1, POSITIVE)
+    lambda_v: float = parameter(0.1, POSITIVE)
+    lambda_w: float = parameter(0.1, POSITIVE)
+    fit_label_frequency: bool = parameter(True)
+    first_rate: float = parameter(0.9, Interval(Real, 0, 1, closed="neither"))
+    a: float = parameter(1.0, Interval(Real, 1, None, closed="left"))
+    b: float = parameter(1.0, Interval(Real, 1, None, closed="left"))
+    fit_intercept: bool = parameter(True)
+    batch_rows: int | None = parameter(None, AT_LEAST_ONE, None)
+    step_size: float = parameter(1.0, Interval(Real, 0, 1, closed="right"))
+    step_power: float = parameter(0.0, Interval(Real, 0, 1, closed="both"))
+    max_iter: int = parameter(200)
+    tol: float = parameter(1e-5)
+    init: Any = parameter(None, tuple, list, None)
+    callback: Callable | None = parameter(None)
+    random_state: Any = parameter(None)
 
     def _fit(self, X: Any, labels: Labels) -> None:
         if not labels.n_observed(unlabeled=True):

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
+from dataclasses import KW_ONLY
 from numbers import Integral, Real
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from scipy import sparse
@@ -17,6 +18,7 @@ from sklearn.utils._param_validation import Interval
 from labelgap.kernels.array_namespace import array_like, array_namespace, check_shape, to_numpy
 from labelgap.kernels.probabilities import fit_sigmoid
 from labelgap.labels import Labels
+from labelgap.parameters import AT_LEAST_ONE, NOT_NEGATIVE, POSITIVE, parameter, with_parameters
 from labelgap_papers.methods import _glocal_steps as steps
 from labelgap_papers.methods._glocal_steps import GLOCALPlace, GLOCALProblem, Weights
 from labelgap_papers.methods._linear import LinearScores, as_double, placed, with_constant
@@ -28,6 +30,7 @@ _NOT_NEGATIVE = [Interval(Real, 0, None, closed="left")]
 _POSITIVE = [Interval(Real, 0, None, closed="neither")]
 
 
+@with_parameters
 class GLOCAL(LinearScores):
     """Multi-label learning with global and local label correlation [1]_.
 
@@ -56,23 +59,13 @@ class GLOCAL(LinearScores):
         Whether weights are multiplied by the number of observed entries and divided by the number
         of summands of their terms, as the authors' code does: n k, (n/n_groups)^2, n^2, n k, L k
         and d k for lambda_0 to lambda_5, with n rows, k factors, L labels and d features.
-    fit_intercept : bool, default=True
-        Whether a constant is added to the features. The paper has none.
     groups : int array of shape (n_samples,), default=None
         The group of every row, counted from 0, instead of k-means.
     start_iter : int, default=15
         Iterations without the correlation terms before those with them.
-    max_iter : int, default=100
-    tol : float, default=0.0001
-        Converged when the objective falls by less than ``tol`` times its size.
     init : (V, U, Z), default=None
         Start, Z of shape (n_groups, n_labels, width); by default random normal numbers, as in the
         paper. W starts at zero.
-    device : str, default=None
-        Device of torch to fit on (``"cuda"``), with dense features; the processor by default.
-    callback : callable, default=None
-        Called with a :class:`labelgap.fitting.Progress` after every iteration; True stops.
-    random_state : int, RandomState, default=None
 
     Attributes
     ----------
@@ -87,13 +80,6 @@ class GLOCAL(LinearScores):
     groups_ : ndarray of shape (n_samples,)
     weights_ : Weights
         The weights of the objective after rescaling.
-    slope_, level_ : float
-        Of the sigmoid that makes probabilities of scores.
-    trace_ : Trace
-        Objective of every iteration, to be minimised, and how the fit ended.
-    n_iter_ : int
-    classes_, n_features_in_, feature_names_in_
-        As in every estimator.
 
     Notes
     -----
@@ -115,65 +101,26 @@ class GLOCAL(LinearScores):
        correlation. IEEE Transactions on Knowledge and Data Engineering 30, 2018.
     """
 
-    _parameter_constraints: ClassVar[dict[str, list]] = {
-        "n_factors": [*_AT_LEAST_ONE, None],
-        "n_groups": _AT_LEAST_ONE,
-        "width": [*_AT_LEAST_ONE, None],
-        **{f"lambda_{i}": _POSITIVE if i in (0, 4, 5) else _NOT_NEGATIVE for i in range(6)},
-        "rescale": ["boolean"],
-        "fit_intercept": ["boolean"],
-        "groups": ["array-like", None],
-        "start_iter": [Interval(Integral, 0, None, closed="left")],
-        "max_iter": _AT_LEAST_ONE,
-        "tol": _NOT_NEGATIVE,
-        "init": [tuple, list, None],
-        "device": [str, None],
-        "callback": [callable, None],
-        "random_state": ["random_state"],
-    }
-
-    def __init__(
-        self,
-        n_factors: int | None = None,
-        n_groups: int = 5,
-        *,
-        width: int | None = None,
-        lambda_0: float = 1.0,
-        lambda_1: float = 1e-3,
-        lambda_2: float = 1e-3,
-        lambda_3: float = 0.01,
-        lambda_4: float = 0.01,
-        lambda_5: float = 0.01,
-        rescale: bool = True,
-        fit_intercept: bool = True,
-        groups: Any = None,
-        start_iter: int = 15,
-        max_iter: int = 100,
-        tol: float = 1e-4,
-        init: Any = None,
-        device: str | None = None,
-        callback: Callable | None = None,
-        random_state: Any = None,
-    ) -> None:
-        self.n_factors = n_factors
-        self.n_groups = n_groups
-        self.width = width
-        self.lambda_0 = lambda_0
-        self.lambda_1 = lambda_1
-        self.lambda_2 = lambda_2
-        self.lambda_3 = lambda_3
-        self.lambda_4 = lambda_4
-        self.lambda_5 = lambda_5
-        self.rescale = rescale
-        self.fit_intercept = fit_intercept
-        self.groups = groups
-        self.start_iter = start_iter
-        self.max_iter = max_iter
-        self.tol = tol
-        self.init = init
-        self.device = device
-        self.callback = callback
-        self.random_state = random_state
+    n_factors: int | None = parameter(None, *_AT_LEAST_ONE, None)
+    n_groups: int = parameter(5, AT_LEAST_ONE)
+    _: KW_ONLY
+    width: int | None = parameter(None, *_AT_LEAST_ONE, None)
+    lambda_0: float = parameter(1.0, POSITIVE)
+    lambda_1: float = parameter(1e-3, NOT_NEGATIVE)
+    lambda_2: float = parameter(1e-3, NOT_NEGATIVE)
+    lambda_3: float = parameter(0.01, NOT_NEGATIVE)
+    lambda_4: float = parameter(0.01, POSITIVE)
+    lambda_5: float = parameter(0.01, POSITIVE)
+    rescale: bool = parameter(True)
+    fit_intercept: bool = parameter(True)
+    groups: Any = parameter(None, "array-like", None)
+    start_iter: int = parameter(15, Interval(Integral, 0, None, closed="left"))
+    max_iter: int = parameter(100)
+    tol: float = parameter(1e-4)
+    init: Any = parameter(None, tuple, list, None)
+    device: str | None = parameter(None)
+    callback: Callable | None = parameter(None)
+    random_state: Any = parameter(None)
 
     def _fit(self, X: Any, labels: Labels) -> None:
         Y = labels.to_dense()

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import KW_ONLY
 from itertools import islice
-from numbers import Real
-from typing import Any, ClassVar, Literal
+from typing import Any, Literal
 
 import numpy as np
 from scipy.special import expit
-from sklearn.utils._param_validation import Interval, StrOptions
 
 from labelgap.estimator import LabelGapClassifier
 from labelgap.fitting import Monitor
 from labelgap.kernels.probabilities import fit_sigmoid, log_odds
 from labelgap.labels import Labels, observed_prevalence
+from labelgap.parameters import NOT_NEGATIVE, parameter, with_parameters
 from labelgap.views import covering_views, require_every_view
 from labelgap_papers.kernels.proximal import proximal_path
 from labelgap_papers.methods._imsf_problem import (
@@ -28,7 +28,7 @@ from labelgap_papers.methods._imsf_problem import (
     shrink_features,
     squared_loss,
 )
-from labelgap_papers.methods._iterative import ITERATIONS, Iterative
+from labelgap_papers.methods._iterative import Iterative
 from labelgap_papers.methods._view_blocks import ViewScaling, dense_views, learn_scaling
 
 __all__ = ["IMSF"]
@@ -36,6 +36,7 @@ __all__ = ["IMSF"]
 _MOST_NUMBERS = 2**20
 
 
+@with_parameters
 class IMSF(Iterative, LabelGapClassifier):
     """Incomplete multi-source feature learning [1]_.
 
@@ -60,15 +61,12 @@ class IMSF(Iterative, LabelGapClassifier):
         Whether rows are left out of the model of a label that is unknown for them, or labels are
         taken for irrelevant where they are unknown. The method itself knows no gaps in labels;
         comparisons in the literature count them as irrelevant.
-    max_iter : int, default=2000
     tol : float, default=1e-06
         Converged when the objective, summed over labels, falls by less than ``tol`` times its
         size.
     restart : bool, default=True
         Whether momentum is dropped when the objective would increase, so that it never does.
         False is the published method.
-    callback : callable, default=None
-        Called with a :class:`labelgap.fitting.Progress` after every iteration; True stops.
 
     Attributes
     ----------
@@ -89,11 +87,6 @@ class IMSF(Iterative, LabelGapClassifier):
         Every feature is centred and divided by its standard deviation over the rows that have it.
     curvature_ : float
         Of the last step; the largest of all labels where these are fitted one by one.
-    trace_ : Trace
-        Objective of every iteration, to be minimised, and how the fit ended.
-    n_iter_ : int
-    classes_, n_features_in_, feature_names_in_
-        As in every estimator.
 
     Notes
     -----
@@ -115,35 +108,15 @@ class IMSF(Iterative, LabelGapClassifier):
     """
 
     _allow_missing_features = True
-    _parameter_constraints: ClassVar[dict[str, list]] = {
-        "views": [Mapping, None],
-        "alpha": [Interval(Real, 0, None, closed="left")],
-        "loss": [StrOptions({"logistic", "squared"})],
-        "unknown": [StrOptions({"ignore", "negative"})],
-        **ITERATIONS,
-        "restart": ["boolean"],
-    }
-
-    def __init__(
-        self,
-        views: Mapping[str, Any] | None = None,
-        alpha: float = 0.1,
-        *,
-        loss: Literal["logistic", "squared"] = "logistic",
-        unknown: Literal["ignore", "negative"] = "ignore",
-        max_iter: int = 2000,
-        tol: float = 1e-6,
-        restart: bool = True,
-        callback: Callable | None = None,
-    ) -> None:
-        self.views = views
-        self.alpha = alpha
-        self.loss = loss
-        self.unknown = unknown
-        self.max_iter = max_iter
-        self.tol = tol
-        self.restart = restart
-        self.callback = callback
+    views: Mapping[str, Any] | None = parameter(None, Mapping, None)
+    alpha: float = parameter(0.1, NOT_NEGATIVE)
+    _: KW_ONLY
+    loss: Literal["logistic", "squared"] = parameter("logistic")
+    unknown: Literal["ignore", "negative"] = parameter("ignore")
+    max_iter: int = parameter(2000)
+    tol: float = parameter(1e-6)
+    restart: bool = parameter(True)
+    callback: Callable | None = parameter(None)
 
     def _fit(self, X: Any, labels: Labels) -> None:
         self.views_ = covering_views(self.views, X)

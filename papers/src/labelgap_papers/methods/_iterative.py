@@ -1,26 +1,23 @@
-"""What methods with iterations have in common: their parameters, the monitor and its trace."""
+"""What methods with iterations have in common: the monitor and its trace."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from numbers import Integral, Real
-
-from sklearn.utils._param_validation import Interval
 
 from labelgap.fitting import Monitor, Trace
 
-__all__ = ["ITERATIONS", "Iterative"]
-
-ITERATIONS: dict[str, list] = {
-    "max_iter": [Interval(Integral, 1, None, closed="left")],
-    "tol": [Interval(Real, 0, None, closed="left")],
-    "callback": [callable, None],
-}
-"""Constraints of the parameters."""
+__all__ = ["Iterative"]
 
 
 class Iterative:
-    """A fit that ends when its objective hardly changes, or after ``max_iter`` iterations."""
+    """A fit that ends when its objective hardly changes, or after ``max_iter`` iterations.
+
+    Attributes
+    ----------
+    trace_ : Trace
+        Objective of every iteration, and how the fit ended.
+    n_iter_ : int
+    """
 
     max_iter: int
     tol: float

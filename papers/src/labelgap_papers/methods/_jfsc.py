@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import KW_ONLY
 from itertools import islice
-from numbers import Real
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from scipy import sparse
-from sklearn.utils._param_validation import Interval, StrOptions
 
 from labelgap.kernels.products import (
     Features,
@@ -18,6 +17,7 @@ from labelgap.kernels.products import (
     transposed_times,
     weighted_gram,
 )
+from labelgap.parameters import NOT_NEGATIVE, POSITIVE, parameter, with_parameters
 from labelgap_papers.kernels.centred import CentredFeatures
 from labelgap_papers.kernels.proximal import (
     SmoothPlace,
@@ -26,7 +26,6 @@ from labelgap_papers.kernels.proximal import (
     spectral_norm,
 )
 from labelgap_papers.kernels.row_sparse import reweight, sum_of_norms
-from labelgap_papers.methods._iterative import ITERATIONS
 from labelgap_papers.methods._linear import (
     LinearScores,
     cosine_distances,
@@ -127,6 +126,7 @@ class RowNorms:
         return SmoothPlace(x, value, gradient, (weights, residual))
 
 
+@with_parameters
 class JFSC(LinearScores):
     """Joint feature selection and classification: a sparse map with a robust loss [1]_.
 
@@ -144,20 +144,6 @@ class JFSC(LinearScores):
         Weights of the terms.
     gamma : float, default=0.1
         Ridge of the start.
-    fit_intercept : bool, default=True
-        Whether labels have the free intercepts b. The paper has none; without them features and
-        labels should be centred, or the features carry a constant.
-    unknown : {"negative", "mean"}, default=None
-        What an unknown entry counts as: irrelevant, or the mean of the label where it is observed.
-        By default irrelevant, with a warning that the method cannot leave such entries out.
-    max_iter : int, default=1000
-    tol : float, default=1e-05
-        Converged when the objective falls by less than ``tol`` times its size.
-    restart : bool, default=True
-        Whether momentum is dropped when the objective would increase, and steps are made shorter
-        where they have to be, so that it never does. False is the published method.
-    callback : callable, default=None
-        Called with a :class:`labelgap.fitting.Progress` after every iteration; True stops.
 
     Attributes
     ----------
@@ -165,13 +151,6 @@ class JFSC(LinearScores):
         W; the features of a label are those that are not zero.
     intercept_ : ndarray of shape (n_labels,)
         b, or zeros.
-    slope_, level_ : float
-        Of the sigmoid that makes probabilities of scores.
-    trace_ : Trace
-        Objective of every iteration, to be minimised, and how the fit ended.
-    n_iter_ : int
-    classes_, n_features_in_, feature_names_in_
-        As in every estimator.
 
     Notes
     -----
@@ -192,39 +171,17 @@ class JFSC(LinearScores):
        multilabel learning. IEEE Transactions on Cybernetics 48, 2018.
     """
 
-    _parameter_constraints: ClassVar[dict[str, list]] = {
-        **{f"lambda_{i}": [Interval(Real, 0, None, closed="left")] for i in range(1, 4)},
-        "gamma": [Interval(Real, 0, None, closed="neither")],
-        "fit_intercept": ["boolean"],
-        "unknown": [StrOptions({"negative", "mean"}), None],
-        **ITERATIONS,
-        "restart": ["boolean"],
-    }
-
-    def __init__(
-        self,
-        lambda_1: float = 0.01,
-        lambda_2: float = 0.001,
-        lambda_3: float = 0.1,
-        *,
-        gamma: float = 0.1,
-        fit_intercept: bool = True,
-        unknown: str | None = None,
-        max_iter: int = 1000,
-        tol: float = 1e-5,
-        restart: bool = True,
-        callback: Callable | None = None,
-    ) -> None:
-        self.lambda_1 = lambda_1
-        self.lambda_2 = lambda_2
-        self.lambda_3 = lambda_3
-        self.gamma = gamma
-        self.fit_intercept = fit_intercept
-        self.unknown = unknown
-        self.max_iter = max_iter
-        self.tol = tol
-        self.restart = restart
-        self.callback = callback
+    lambda_1: float = parameter(0.01, NOT_NEGATIVE)
+    lambda_2: float = parameter(0.001, NOT_NEGATIVE)
+    lambda_3: float = parameter(0.1, NOT_NEGATIVE)
+    _: KW_ONLY
+    gamma: float = parameter(0.1, POSITIVE)
+    fit_intercept: bool = parameter(True)
+    unknown: str | None = parameter(None)
+    max_iter: int = parameter(1000)
+    tol: float = parameter(1e-5)
+    restart: bool = parameter(True)
+    callback: Callable | None = parameter(None)
 
     def _fit_map(self, X: Any, Y: np.ndarray, seen: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         Y = fill_unknown(Y, self.unknown, "JFSC")

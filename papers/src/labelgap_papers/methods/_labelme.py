@@ -3,23 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from numbers import Integral, Real
-from typing import Any, ClassVar, Literal, NamedTuple
+from dataclasses import KW_ONLY
+from numbers import Real
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from scipy import linalg
 from scipy.special import expit
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
-from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils._param_validation import Interval
 
 from labelgap.estimator import LabelGapClassifier
 from labelgap.fitting import Monitor
 from labelgap.kernels.probabilities import fit_sigmoid
 from labelgap.kernels.weighted_ridge import weighted_ridge
 from labelgap.labels import Labels, observed_prevalence
+from labelgap.parameters import AT_LEAST_ONE, POSITIVE, parameter, with_parameters
 from labelgap.views import count_factors, covering_views, require_every_view
 from labelgap_papers.kernels.two_thirds import leading_svd
-from labelgap_papers.methods._iterative import ITERATIONS, Iterative
+from labelgap_papers.methods._iterative import Iterative
 from labelgap_papers.methods._view_blocks import (
     ViewScaling,
     dense_views,
@@ -30,6 +32,7 @@ from labelgap_papers.methods._view_blocks import (
 __all__ = ["LabelMe"]
 
 
+@with_parameters
 class LabelMe(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Iterative, LabelGapClassifier):
     """Multi-view embedding learning for incompletely labelled data [1]_, after its description.
 
@@ -63,11 +66,6 @@ class LabelMe(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Iterative, Labe
     scaling : {"balance"} or None, default="balance"
         "balance" centres the features and divides each view by the root mean square length of its
         rows; None leaves X as it is.
-    max_iter : int, default=300
-    tol : float, default=1e-05
-        Converged when the objective falls by less than ``tol`` times its size.
-    callback : callable, default=None
-        Called with a :class:`labelgap.fitting.Progress` after every iteration; True stops.
 
     Attributes
     ----------
@@ -77,15 +75,8 @@ class LabelMe(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Iterative, Labe
         Z, observed labels taken into account.
     coef_, intercept_ : ndarrays of shape (k, n_labels) and (n_labels,)
         B and c.
-    slope_, level_ : float
-        Of the sigmoid that makes probabilities of fitted values.
     views_ : Views
     scaling_ : ViewScaling
-    trace_ : Trace
-        Objective of every iteration, to be minimised, and how the fit ended.
-    n_iter_ : int
-    classes_, n_features_in_, feature_names_in_
-        As in every estimator.
 
     Notes
     -----
@@ -102,41 +93,16 @@ class LabelMe(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Iterative, Labe
     """
 
     _allow_missing_features = True
-    _parameter_constraints: ClassVar[dict[str, list]] = {
-        "views": [Mapping, None],
-        "n_factors": [
-            Interval(Integral, 1, None, closed="left"),
-            Interval(Real, 0, 1, closed="right"),
-        ],
-        "alpha": [Interval(Real, 0, None, closed="neither")],
-        "ridge": [Interval(Real, 0, None, closed="neither")],
-        "absent": [StrOptions({"mean", "ignore"})],
-        "scaling": [StrOptions({"balance"}), None],
-        **ITERATIONS,
-    }
-
-    def __init__(
-        self,
-        views: Mapping[str, Any] | None = None,
-        n_factors: int | float = 0.5,
-        *,
-        alpha: float = 1.0,
-        ridge: float = 0.3,
-        absent: Literal["mean", "ignore"] = "mean",
-        scaling: Literal["balance"] | None = "balance",
-        max_iter: int = 300,
-        tol: float = 1e-5,
-        callback: Callable | None = None,
-    ) -> None:
-        self.views = views
-        self.n_factors = n_factors
-        self.alpha = alpha
-        self.ridge = ridge
-        self.absent = absent
-        self.scaling = scaling
-        self.max_iter = max_iter
-        self.tol = tol
-        self.callback = callback
+    views: Mapping[str, Any] | None = parameter(None, Mapping, None)
+    n_factors: int | float = parameter(0.5, AT_LEAST_ONE, Interval(Real, 0, 1, closed="right"))
+    _: KW_ONLY
+    alpha: float = parameter(1.0, POSITIVE)
+    ridge: float = parameter(0.3, POSITIVE)
+    absent: Literal["mean", "ignore"] = parameter("mean")
+    scaling: Literal["balance"] | None = parameter("balance")
+    max_iter: int = parameter(300)
+    tol: float = parameter(1e-5)
+    callback: Callable | None = parameter(None)
 
     def _fit(self, X: Any, labels: Labels) -> None:
         self.views_ = covering_views(self.views, X)

@@ -2,22 +2,24 @@
 
 from __future__ import annotations
 
-from numbers import Integral, Real
-from typing import Any, ClassVar
+from dataclasses import KW_ONLY
+from typing import Any
 
 import numpy as np
 from scipy import sparse
 from scipy.special import expit
-from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils._param_validation import StrOptions
 
 from labelgap.cooccurrence import NORMALISATIONS, Cooccurrence, synthesis_weights
 from labelgap.fitting import EM, OnlineEM
 from labelgap.kernels.probabilities import log_odds
 from labelgap.labels import Labels
 from labelgap.models.mllcs import MLLCS
+from labelgap.parameters import AT_LEAST_ONE, POSITIVE, parameter, with_parameters
 from labelgap.zero_shot import ZeroShotClassifier, prior_of_unconnected
 
 
+@with_parameters
 class LFMSL(ZeroShotClassifier):
     """Latent factor model with seen labels only (LFM-SL in [1]_).
 
@@ -36,7 +38,6 @@ class LFMSL(ZeroShotClassifier):
     inference : {"em", "online"}, :class:`~labelgap.fitting.EM` or OnlineEM, default="em"
     device : str, default=None
         These as in :class:`labelgap.models.mllcs.MLLCS`.
-    random_state : int, Generator, RandomState, default=None
 
     Attributes
     ----------
@@ -62,34 +63,14 @@ class LFMSL(ZeroShotClassifier):
        P. Kar and I. S. Dhillon, Large-scale multi-label learning with missing labels, ICML 2014.
     """
 
-    _parameter_constraints: ClassVar[dict[str, list]] = {
-        "n_factors": [Interval(Integral, 1, None, closed="left"), None],
-        "lambda_u": [Interval(Real, 0, None, closed="neither")],
-        "lambda_v": [Interval(Real, 0, None, closed="neither")],
-        "lambda_w": [Interval(Real, 0, None, closed="neither")],
-        "inference": [StrOptions({"em", "online"}), EM, OnlineEM],
-        "device": [str, None],
-        "random_state": ["random_state"],
-    }
-
-    def __init__(
-        self,
-        n_factors: int | None = None,
-        *,
-        lambda_u: float = 1.0,
-        lambda_v: float = 1.0,
-        lambda_w: float = 0.4,
-        inference: Any = "em",
-        device: str | None = None,
-        random_state: Any = None,
-    ) -> None:
-        self.n_factors = n_factors
-        self.lambda_u = lambda_u
-        self.lambda_v = lambda_v
-        self.lambda_w = lambda_w
-        self.inference = inference
-        self.device = device
-        self.random_state = random_state
+    n_factors: int | None = parameter(None, AT_LEAST_ONE, None)
+    _: KW_ONLY
+    lambda_u: float = parameter(1.0, POSITIVE)
+    lambda_v: float = parameter(1.0, POSITIVE)
+    lambda_w: float = parameter(0.4, POSITIVE)
+    inference: Any = parameter("em", StrOptions({"em", "online"}), EM, OnlineEM)
+    device: str | None = parameter(None)
+    random_state: Any = parameter(None)
 
     @property
     def label_factors_(self) -> np.ndarray:
@@ -140,6 +121,7 @@ class LFMSL(ZeroShotClassifier):
         return rows
 
 
+@with_parameters
 class LatentCOSTA(LFMSL):
     """COSTA on a factor model instead of independent classifiers, as in the ML-LCS paper.
 
@@ -180,33 +162,8 @@ class LatentCOSTA(LFMSL):
     learning. UAI, 2017.
     """
 
-    _parameter_constraints: ClassVar[dict[str, list]] = {
-        **LFMSL._parameter_constraints,
-        "normalisation": [StrOptions(set(NORMALISATIONS))],
-    }
-
-    def __init__(
-        self,
-        n_factors: int | None = None,
-        *,
-        lambda_u: float = 1.0,
-        lambda_v: float = 1.0,
-        lambda_w: float = 0.4,
-        normalisation: str = "fraction",
-        inference: Any = "em",
-        device: str | None = None,
-        random_state: Any = None,
-    ) -> None:
-        super().__init__(
-            n_factors,
-            lambda_u=lambda_u,
-            lambda_v=lambda_v,
-            lambda_w=lambda_w,
-            inference=inference,
-            device=device,
-            random_state=random_state,
-        )
-        self.normalisation = normalisation
+    _: KW_ONLY
+    normalisation: str = parameter("fraction", StrOptions(set(NORMALISATIONS)))
 
     def _from_seen(
         self, labels: Labels, cooccurrence: Cooccurrence

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from numbers import Integral, Real
-from typing import Any, ClassVar, NamedTuple
+from dataclasses import KW_ONLY
+from typing import Any, NamedTuple
 
 import numpy as np
-from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils._param_validation import StrOptions
 
 from labelgap.kernels.array_namespace import array_like, array_namespace, to_numpy
 from labelgap.kernels.low_rank import thin_svd
@@ -19,9 +19,9 @@ from labelgap.kernels.products import (
     transposed_times,
 )
 from labelgap.kernels.weighted_ridge import weighted_ridge
+from labelgap.parameters import AT_LEAST_ONE, POSITIVE, parameter, with_parameters
 from labelgap_papers.kernels.losses import LOSSES, Loss
 from labelgap_papers.kernels.proximal import backtrack, inner
-from labelgap_papers.methods._iterative import ITERATIONS
 from labelgap_papers.methods._linear import LinearScores, placed, solve_as_one
 
 __all__ = ["LEML"]
@@ -152,6 +152,7 @@ def _lengths(problem, factors, both, move, slope, penalty) -> Any:
     return good * steps
 
 
+@with_parameters
 class LEML(LinearScores):
     """Low-rank empirical risk minimisation for multi-label learning [1]_.
 
@@ -174,18 +175,8 @@ class LEML(LinearScores):
         labels of -1 and 1.
     ridge : float, default=1.0
         With enough factors the penalty is ``ridge`` times the nuclear norm of W H'.
-    fit_intercept : bool, default=True
-        Whether labels have the free intercepts b. The paper has none; without them features
-        should carry a constant.
     n_cg : int, default=20
         Most steps of conjugate gradient for W in an iteration.
-    max_iter : int, default=200
-    tol : float, default=1e-05
-        Converged when the objective falls by less than ``tol`` times its size.
-    device : str, default=None
-        Device of torch to fit on (``"cuda"``), with dense features; the processor by default.
-    callback : callable, default=None
-        Called with a :class:`labelgap.fitting.Progress` after every iteration; True stops.
 
     Attributes
     ----------
@@ -198,11 +189,6 @@ class LEML(LinearScores):
     slope_, level_ : float
         Of the sigmoid that makes probabilities of scores; 1 and 0 for the logistic loss, whose
         scores are log-odds.
-    trace_ : Trace
-        Objective of every iteration, to be minimised, and how the fit ended.
-    n_iter_ : int
-    classes_, n_features_in_, feature_names_in_
-        As in every estimator.
 
     Notes
     -----
@@ -219,38 +205,16 @@ class LEML(LinearScores):
        missing labels. ICML, 2014.
     """
 
-    _parameter_constraints: ClassVar[dict[str, list]] = {
-        "n_factors": [Interval(Integral, 1, None, closed="left"), None],
-        "loss": [StrOptions(set(LOSSES))],
-        "ridge": [Interval(Real, 0, None, closed="neither")],
-        "fit_intercept": ["boolean"],
-        "n_cg": [Interval(Integral, 1, None, closed="left")],
-        **ITERATIONS,
-        "device": [str, None],
-    }
-
-    def __init__(
-        self,
-        n_factors: int | None = None,
-        *,
-        loss: str = "squared",
-        ridge: float = 1.0,
-        fit_intercept: bool = True,
-        n_cg: int = 20,
-        max_iter: int = 200,
-        tol: float = 1e-5,
-        device: str | None = None,
-        callback: Callable | None = None,
-    ) -> None:
-        self.n_factors = n_factors
-        self.loss = loss
-        self.ridge = ridge
-        self.fit_intercept = fit_intercept
-        self.n_cg = n_cg
-        self.max_iter = max_iter
-        self.tol = tol
-        self.device = device
-        self.callback = callback
+    n_factors: int | None = parameter(None, AT_LEAST_ONE, None)
+    _: KW_ONLY
+    loss: str = parameter("squared", StrOptions(set(LOSSES)))
+    ridge: float = parameter(1.0, POSITIVE)
+    fit_intercept: bool = parameter(True)
+    n_cg: int = parameter(20, AT_LEAST_ONE)
+    max_iter: int = parameter(200)
+    tol: float = parameter(1e-5)
+    device: str | None = parameter(None)
+    callback: Callable | None = parameter(None)
 
     def _fit_map(self, X: Any, Y: np.ndarray, seen: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         observed = ~np.isnan(Y)

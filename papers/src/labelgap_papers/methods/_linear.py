@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from scipy import sparse
 from scipy.special import expit
+from sklearn.utils._param_validation import StrOptions
 
 from labelgap.estimator import LabelGapClassifier
 from labelgap.extras import require
@@ -16,6 +17,7 @@ from labelgap.kernels.linear_solvers import conjugate_gradient
 from labelgap.kernels.probabilities import fit_sigmoid
 from labelgap.kernels.products import Features, prepare_features
 from labelgap.labels import Labels, LabelWarning, observed_prevalence
+from labelgap.parameters import SharedParameter
 from labelgap_papers.methods._iterative import Iterative
 
 __all__ = [
@@ -38,6 +40,25 @@ class LinearScores(Iterative, LabelGapClassifier):
     entry, and ``seen`` says which of all labels these are. It returns the coefficients and their
     intercepts.
     """
+
+    _shared_parameters: ClassVar[dict[str, SharedParameter]] = {
+        **LabelGapClassifier._shared_parameters,
+        "fit_intercept": SharedParameter(
+            "bool",
+            "Whether labels have free intercepts. Without them the features should carry a constant.",
+            ["boolean"],
+        ),
+        "unknown": SharedParameter(
+            '{"negative", "mean"}',
+            "What an unknown entry counts as; by default negative, with a warning.",
+            [StrOptions({"negative", "mean"}), None],
+        ),
+        "restart": SharedParameter(
+            "bool",
+            "Whether momentum is dropped when the objective would increase; not in the paper.",
+            ["boolean"],
+        ),
+    }
 
     def _fit(self, X: Any, labels: Labels) -> None:
         labelled = np.flatnonzero(labels.n_observed(axis=1, unlabeled=True))

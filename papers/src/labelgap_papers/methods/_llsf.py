@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
+from dataclasses import KW_ONLY
 from itertools import islice
-from numbers import Real
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
-from sklearn.utils._param_validation import Interval, StrOptions
 
 from labelgap.fitting import FitWarning
+from labelgap.parameters import NOT_NEGATIVE, POSITIVE, parameter, with_parameters
 from labelgap_papers.kernels.centred import CentredFeatures
 from labelgap_papers.kernels.proximal import (
     Quadratic,
@@ -19,7 +19,6 @@ from labelgap_papers.kernels.proximal import (
     proximal_path,
     spectral_norm,
 )
-from labelgap_papers.methods._iterative import ITERATIONS
 from labelgap_papers.methods._linear import LinearScores, cosine_distances, fill_unknown
 
 __all__ = ["LLSF"]
@@ -30,6 +29,7 @@ def largest_curvature(features: CentredFeatures, distances: np.ndarray, alpha: f
     return features.largest_eigenvalue + alpha * spectral_norm(distances)
 
 
+@with_parameters
 class LLSF(LinearScores):
     """Learning label-specific features: a sparse map in which close labels use the same ones [1]_.
 
@@ -47,20 +47,6 @@ class LLSF(LinearScores):
         Weight of the absolute values.
     gamma : float, default=0.1
         Ridge of the start.
-    fit_intercept : bool, default=True
-        Whether labels have the free intercepts b. The paper has none; without them features and
-        labels should be centred, or the features carry a constant.
-    unknown : {"negative", "mean"}, default=None
-        What an unknown entry counts as: irrelevant, or the mean of the label where it is observed.
-        By default irrelevant, with a warning that the method cannot leave such entries out.
-    max_iter : int, default=1000
-    tol : float, default=1e-05
-        Converged when the objective falls by less than ``tol`` times its size.
-    restart : bool, default=True
-        Whether momentum is dropped when the objective would increase, so that it never does.
-        False is the published method.
-    callback : callable, default=None
-        Called with a :class:`labelgap.fitting.Progress` after every iteration; True stops.
 
     Attributes
     ----------
@@ -68,13 +54,6 @@ class LLSF(LinearScores):
         W; the features of a label are those that are not zero.
     intercept_ : ndarray of shape (n_labels,)
         b, or zeros.
-    slope_, level_ : float
-        Of the sigmoid that makes probabilities of scores.
-    trace_ : Trace
-        Objective of every iteration, to be minimised, and how the fit ended.
-    n_iter_ : int
-    classes_, n_features_in_, feature_names_in_
-        As in every estimator.
 
     Notes
     -----
@@ -95,38 +74,16 @@ class LLSF(LinearScores):
        classification. ICDM, 2015.
     """
 
-    _parameter_constraints: ClassVar[dict[str, list]] = {
-        "alpha": [Interval(Real, 0, None, closed="left")],
-        "beta": [Interval(Real, 0, None, closed="left")],
-        "gamma": [Interval(Real, 0, None, closed="neither")],
-        "fit_intercept": ["boolean"],
-        "unknown": [StrOptions({"negative", "mean"}), None],
-        **ITERATIONS,
-        "restart": ["boolean"],
-    }
-
-    def __init__(
-        self,
-        alpha: float = 0.01,
-        beta: float = 0.1,
-        *,
-        gamma: float = 0.1,
-        fit_intercept: bool = True,
-        unknown: str | None = None,
-        max_iter: int = 1000,
-        tol: float = 1e-5,
-        restart: bool = True,
-        callback: Callable | None = None,
-    ) -> None:
-        self.alpha = alpha
-        self.beta = beta
-        self.gamma = gamma
-        self.fit_intercept = fit_intercept
-        self.unknown = unknown
-        self.max_iter = max_iter
-        self.tol = tol
-        self.restart = restart
-        self.callback = callback
+    alpha: float = parameter(0.01, NOT_NEGATIVE)
+    beta: float = parameter(0.1, NOT_NEGATIVE)
+    _: KW_ONLY
+    gamma: float = parameter(0.1, POSITIVE)
+    fit_intercept: bool = parameter(True)
+    unknown: str | None = parameter(None)
+    max_iter: int = parameter(1000)
+    tol: float = parameter(1e-5)
+    restart: bool = parameter(True)
+    callback: Callable | None = parameter(None)
 
     def _fit_map(self, X: Any, Y: np.ndarray, seen: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         Y = fill_unknown(Y, self.unknown, "LLSF")

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import KW_ONLY
 from itertools import islice
-from numbers import Integral, Real
-from typing import Any, ClassVar, Literal, NamedTuple
+from numbers import Real
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from scipy import linalg
@@ -17,9 +18,10 @@ from labelgap.estimator import LabelGapClassifier
 from labelgap.fitting import Monitor, Trace
 from labelgap.kernels.low_rank import low_rank_path, nuclear_norm, thin_svd
 from labelgap.labels import Labels
+from labelgap.parameters import AT_LEAST_ONE, POSITIVE, parameter, with_parameters
 from labelgap.views import count_factors, covering_views, require_every_view
 from labelgap_papers.kernels.two_thirds import cheapest_factors, factorise
-from labelgap_papers.methods._iterative import ITERATIONS, Iterative
+from labelgap_papers.methods._iterative import Iterative
 from labelgap_papers.methods._label_completion import CompletionProblem, complete_labels
 from labelgap_papers.methods._view_blocks import (
     ViewScaling,
@@ -31,6 +33,7 @@ from labelgap_papers.methods._view_blocks import (
 __all__ = ["LRMMC"]
 
 
+@with_parameters
 class LRMMC(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Iterative, LabelGapClassifier):
     """Low-rank multi-view learning in matrix completion [1]_.
 
@@ -73,15 +76,11 @@ class LRMMC(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Iterative, LabelG
         rows; None leaves X as it is.
     max_iter : int, default=500
         Iterations of the first problem, and steps of the second.
-    tol : float, default=1e-06
-        Converged when the objective falls by less than ``tol`` times its size.
     n_steps : int, default=20
         Proximal gradient steps for B in each iteration.
     init : "spectral" or array of shape (n_samples, n_factors), default="spectral"
         Where B starts. "spectral" is the global minimum for equal weights, which takes one
         singular value decomposition; with one view or ``gamma=None`` nothing is left to do.
-    callback : callable, default=None
-        Called with a :class:`labelgap.fitting.Progress` after every iteration; True stops.
 
     Attributes
     ----------
@@ -99,9 +98,6 @@ class LRMMC(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Iterative, LabelG
     scaling_ : ViewScaling
     trace_, completion_trace_ : Trace
         Objectives of every iteration, to be minimised, and how the two parts ended.
-    n_iter_ : int
-    classes_, n_features_in_, feature_names_in_
-        As in every estimator.
 
     Notes
     -----
@@ -129,53 +125,20 @@ class LRMMC(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Iterative, LabelG
     """
 
     _allow_missing_features = True
-    _parameter_constraints: ClassVar[dict[str, list]] = {
-        "views": [Mapping, None],
-        "n_factors": [
-            Interval(Integral, 1, None, closed="left"),
-            Interval(Real, 0, 1, closed="right"),
-        ],
-        "mu": [Interval(Real, 0, None, closed="neither")],
-        "eta": [Interval(Real, 0, None, closed="neither")],
-        "gamma": [Interval(Real, 0, None, closed="neither"), None],
-        "completion": [Interval(Real, 0, None, closed="neither")],
-        "feature_scale": [Interval(Real, 0, None, closed="neither")],
-        "scaling": [StrOptions({"balance"}), None],
-        **ITERATIONS,
-        "n_steps": [Interval(Integral, 1, None, closed="left")],
-        "init": [StrOptions({"spectral"}), np.ndarray],
-    }
-
-    def __init__(
-        self,
-        views: Mapping[str, Any] | None = None,
-        n_factors: int | float = 0.5,
-        *,
-        mu: float = 1e-3,
-        eta: float = 1e-3,
-        gamma: float | None = 1.0,
-        completion: float = 0.3,
-        feature_scale: float = 10.0,
-        scaling: Literal["balance"] | None = "balance",
-        max_iter: int = 500,
-        tol: float = 1e-6,
-        n_steps: int = 20,
-        init: Any = "spectral",
-        callback: Callable | None = None,
-    ) -> None:
-        self.views = views
-        self.n_factors = n_factors
-        self.mu = mu
-        self.eta = eta
-        self.gamma = gamma
-        self.completion = completion
-        self.feature_scale = feature_scale
-        self.scaling = scaling
-        self.max_iter = max_iter
-        self.tol = tol
-        self.n_steps = n_steps
-        self.init = init
-        self.callback = callback
+    views: Mapping[str, Any] | None = parameter(None, Mapping, None)
+    n_factors: int | float = parameter(0.5, AT_LEAST_ONE, Interval(Real, 0, 1, closed="right"))
+    _: KW_ONLY
+    mu: float = parameter(1e-3, POSITIVE)
+    eta: float = parameter(1e-3, POSITIVE)
+    gamma: float | None = parameter(1.0, POSITIVE, None)
+    completion: float = parameter(0.3, POSITIVE)
+    feature_scale: float = parameter(10.0, POSITIVE)
+    scaling: Literal["balance"] | None = parameter("balance")
+    max_iter: int = parameter(500)
+    tol: float = parameter(1e-6)
+    n_steps: int = parameter(20, AT_LEAST_ONE)
+    init: Any = parameter("spectral", StrOptions({"spectral"}), np.ndarray)
+    callback: Callable | None = parameter(None)
 
     def _fit(self, X: Any, labels: Labels) -> None:
         self.views_ = covering_views(self.views, X)

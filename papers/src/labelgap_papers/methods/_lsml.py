@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from numbers import Real
-from typing import Any, ClassVar, NamedTuple
+from dataclasses import KW_ONLY
+from typing import Any, NamedTuple
 
 import numpy as np
-from sklearn.utils._param_validation import Interval
 
+from labelgap.parameters import NOT_NEGATIVE, POSITIVE, parameter, with_parameters
 from labelgap_papers.kernels.centred import CentredFeatures
 from labelgap_papers.kernels.proximal import (
     nonnegative_soft_threshold,
     soft_threshold,
     symmetric_norm,
 )
-from labelgap_papers.methods._iterative import ITERATIONS
 from labelgap_papers.methods._linear import LinearScores
 
 __all__ = ["LSML"]
@@ -94,6 +93,7 @@ def step(problem: LSMLProblem, here: LSMLPlace, before: LSMLPlace, momentum: flo
     return LSMLPlace(W, C, problem.features.gram_times(W))
 
 
+@with_parameters
 class LSML(LinearScores):
     """Label-specific features for multi-label learning with missing labels [1]_.
 
@@ -111,21 +111,10 @@ class LSML(LinearScores):
         Weights of the terms.
     rho : float, default=0.1
         Ridge of the regression that is the start of W; C starts at zero.
-    fit_intercept : bool, default=True
-        Whether the imputed labels have the free intercepts b. The paper has none; without them
-        features and labels should be centred, or the features carry a constant.
     symmetric : bool, default=True
         Whether Lap is the Laplacian of (C + C')/2, which makes the last term a sum of
         C_ij/2 ||w_i - w_j||^2. The published code takes C as it is; then the term has no lower
         bound, and neither has the objective: what is found is a local minimum.
-    max_iter : int, default=1000
-    tol : float, default=1e-05
-        Converged when the objective falls by less than ``tol`` times its size.
-    restart : bool, default=True
-        Whether momentum is dropped when the objective would increase, so that it never does.
-        False is the published method.
-    callback : callable, default=None
-        Called with a :class:`labelgap.fitting.Progress` after every iteration; True stops.
 
     Attributes
     ----------
@@ -135,13 +124,6 @@ class LSML(LinearScores):
         b, or zeros.
     label_coef_ : ndarray of shape (n_labels, n_labels)
         C; zero for labels without an observed entry.
-    slope_, level_ : float
-        Of the sigmoid that makes probabilities of scores.
-    trace_ : Trace
-        Objective of every iteration, to be minimised, and how the fit ended.
-    n_iter_ : int
-    classes_, n_features_in_, feature_names_in_
-        As in every estimator.
 
     Notes
     -----
@@ -159,41 +141,18 @@ class LSML(LinearScores):
        Information Sciences 492, 2019.
     """
 
-    _parameter_constraints: ClassVar[dict[str, list]] = {
-        **{f"lambda_{i}": [Interval(Real, 0, None, closed="left")] for i in range(1, 5)},
-        "rho": [Interval(Real, 0, None, closed="neither")],
-        "fit_intercept": ["boolean"],
-        "symmetric": ["boolean"],
-        **ITERATIONS,
-        "restart": ["boolean"],
-    }
-
-    def __init__(
-        self,
-        lambda_1: float = 1.0,
-        lambda_2: float = 0.1,
-        lambda_3: float = 0.1,
-        lambda_4: float = 0.01,
-        *,
-        rho: float = 0.1,
-        fit_intercept: bool = True,
-        symmetric: bool = True,
-        max_iter: int = 1000,
-        tol: float = 1e-5,
-        restart: bool = True,
-        callback: Callable | None = None,
-    ) -> None:
-        self.lambda_1 = lambda_1
-        self.lambda_2 = lambda_2
-        self.lambda_3 = lambda_3
-        self.lambda_4 = lambda_4
-        self.rho = rho
-        self.fit_intercept = fit_intercept
-        self.symmetric = symmetric
-        self.max_iter = max_iter
-        self.tol = tol
-        self.restart = restart
-        self.callback = callback
+    lambda_1: float = parameter(1.0, NOT_NEGATIVE)
+    lambda_2: float = parameter(0.1, NOT_NEGATIVE)
+    lambda_3: float = parameter(0.1, NOT_NEGATIVE)
+    lambda_4: float = parameter(0.01, NOT_NEGATIVE)
+    _: KW_ONLY
+    rho: float = parameter(0.1, POSITIVE)
+    fit_intercept: bool = parameter(True)
+    symmetric: bool = parameter(True)
+    max_iter: int = parameter(1000)
+    tol: float = parameter(1e-5)
+    restart: bool = parameter(True)
+    callback: Callable | None = parameter(None)
 
     def _fit_map(self, X: Any, Y: np.ndarray, seen: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         Y = np.nan_to_num(Y)

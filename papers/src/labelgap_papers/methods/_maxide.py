@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import KW_ONLY
 from itertools import islice
-from numbers import Real
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from scipy import sparse
 from scipy.special import expit
-from sklearn.utils._param_validation import Interval
 
 from labelgap.estimator import LabelGapClassifier
 from labelgap.fitting import Monitor
@@ -19,12 +18,14 @@ from labelgap.kernels.masked_targets import MaskedTarget, masked_cross, masked_p
 from labelgap.kernels.probabilities import fit_sigmoid
 from labelgap.labels import Labels, observed_prevalence
 from labelgap.models.imvwl import masked_labels, observed_pairs
-from labelgap_papers.methods._iterative import ITERATIONS, Iterative
+from labelgap.parameters import NOT_NEGATIVE, parameter, with_parameters
+from labelgap_papers.methods._iterative import Iterative
 from labelgap_papers.methods._linear import as_double
 
 __all__ = ["Maxide"]
 
 
+@with_parameters
 class Maxide(Iterative, LabelGapClassifier):
     """Speedup matrix completion with side information: a low-rank map from features to labels [1]_.
 
@@ -42,14 +43,9 @@ class Maxide(Iterative, LabelGapClassifier):
     fit_intercept : bool, default=True
         Whether labels have the offset b, the fraction of relevant entries among the observed ones.
         The paper has none; without it features should be centred or carry a constant.
-    max_iter : int, default=1000
-    tol : float, default=1e-05
-        Converged when the objective falls by less than ``tol`` times its size.
     restart : bool, default=True
         Whether momentum is dropped when the objective would increase, so that it never does.
         False is the published method.
-    callback : callable, default=None
-        Called with a :class:`labelgap.fitting.Progress` after every iteration; True stops.
 
     Attributes
     ----------
@@ -59,11 +55,6 @@ class Maxide(Iterative, LabelGapClassifier):
         b.
     slope_, level_ : float
         Of the sigmoid that makes probabilities of imputed entries.
-    trace_ : Trace
-        Objective of every iteration, to be minimised, and how the fit ended.
-    n_iter_ : int
-    classes_, n_features_in_, feature_names_in_
-        As in every estimator.
 
     Notes
     -----
@@ -81,29 +72,13 @@ class Maxide(Iterative, LabelGapClassifier):
        application to multi-label learning. NIPS, 2013.
     """
 
-    _parameter_constraints: ClassVar[dict[str, list]] = {
-        "weight": [Interval(Real, 0, None, closed="left")],
-        "fit_intercept": ["boolean"],
-        **ITERATIONS,
-        "restart": ["boolean"],
-    }
-
-    def __init__(
-        self,
-        weight: float = 1.0,
-        *,
-        fit_intercept: bool = True,
-        max_iter: int = 1000,
-        tol: float = 1e-5,
-        restart: bool = True,
-        callback: Callable | None = None,
-    ) -> None:
-        self.weight = weight
-        self.fit_intercept = fit_intercept
-        self.max_iter = max_iter
-        self.tol = tol
-        self.restart = restart
-        self.callback = callback
+    weight: float = parameter(1.0, NOT_NEGATIVE)
+    _: KW_ONLY
+    fit_intercept: bool = parameter(True)
+    max_iter: int = parameter(1000)
+    tol: float = parameter(1e-5)
+    restart: bool = parameter(True)
+    callback: Callable | None = parameter(None)
 
     def _fit(self, X: Any, labels: Labels) -> None:
         labelled, target = masked_labels(labels)

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from numbers import Integral, Real
-from typing import Any, ClassVar, NamedTuple
+from dataclasses import KW_ONLY
+from typing import Any, NamedTuple
 
 import numpy as np
-from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils._param_validation import StrOptions
 
 from labelgap.kernels.array_namespace import array_like, array_namespace
 from labelgap.kernels.linear_solvers import conjugate_gradient
 from labelgap.kernels.products import Features, times
+from labelgap.parameters import AT_LEAST_ONE, NOT_NEGATIVE, POSITIVE, parameter, with_parameters
 from labelgap_papers.kernels.row_sparse import reweight, row_norms, solve_reweighted, sum_of_norms
 from labelgap_papers.kernels.smoothness import heat_graph, laplacian
-from labelgap_papers.methods._iterative import ITERATIONS
 from labelgap_papers.methods._linear import fill_unknown
 from labelgap_papers.methods._selector import LinearSelector, cut_graph
 
@@ -97,6 +97,7 @@ class MIFSProblem(NamedTuple):
         return solve_reweighted(self.features, V, ones, both)[:-1]
 
 
+@with_parameters
 class MIFS(LinearSelector):
     """Multi-label informed feature selection: features for factors of the labels [1]_.
 
@@ -127,34 +128,15 @@ class MIFS(LinearSelector):
     unknown : {"negative", "mean"}, default=None
         What an unknown entry counts as: irrelevant, or the mean of the label where it is observed.
         By default irrelevant, with a warning that the method cannot leave such entries out.
-    n_features_to_select : int, float, default=None
-        How many features to keep, or which fraction of them; half by default.
-    max_iter : int, default=300
-    tol : float, default=1e-05
-        Converged when the objective falls by less than ``tol`` times its size.
-    device : str, default=None
-        Device of torch to fit on (``"cuda"``), with dense features; the processor by default.
-    callback : callable, default=None
-        Called with a :class:`labelgap.fitting.Progress` after every iteration; True stops.
 
     Attributes
     ----------
     scores_ : ndarray of shape (n_features,)
         ||w_f||.
-    ranking_ : ndarray of shape (n_features,)
-        Features, the best first.
-    n_features_to_select_ : int
     coef_ : ndarray of shape (n_features, n_labels)
         W B.
     intercept_ : ndarray of shape (n_labels,)
         Zero: the method has none.
-    slope_, level_ : float
-        Of the sigmoid that makes probabilities of fitted values.
-    trace_ : Trace
-        Objective of every iteration, to be minimised, and how the fit ended.
-    n_iter_ : int
-    classes_, n_features_in_, feature_names_in_
-        As in every estimator.
 
     Notes
     -----
@@ -169,50 +151,20 @@ class MIFS(LinearSelector):
     .. [1] L. Jian, J. Li, K. Shu and H. Liu. Multi-label informed feature selection. IJCAI, 2016.
     """
 
-    _parameter_constraints: ClassVar[dict[str, list]] = {
-        **LinearSelector._selection_constraints,
-        "alpha": [Interval(Real, 0, None, closed="neither")],
-        "beta": [Interval(Real, 0, None, closed="left")],
-        "gamma": [Interval(Real, 0, None, closed="neither")],
-        "ridge": [Interval(Real, 0, None, closed="left")],
-        "n_factors": [Interval(Integral, 1, None, closed="left"), None],
-        "n_neighbors": [Interval(Integral, 1, None, closed="left")],
-        "graph": ["sparse matrix", None],
-        "unknown": [StrOptions({"negative", "mean"}), None],
-        **ITERATIONS,
-        "device": [str, None],
-    }
-
-    def __init__(
-        self,
-        alpha: float = 1.0,
-        beta: float = 0.1,
-        gamma: float = 1.0,
-        *,
-        ridge: float = 0.1,
-        n_factors: int | None = None,
-        n_neighbors: int = 5,
-        graph: Any = None,
-        unknown: str | None = None,
-        n_features_to_select: int | float | None = None,
-        max_iter: int = 300,
-        tol: float = 1e-5,
-        device: str | None = None,
-        callback: Callable | None = None,
-    ) -> None:
-        self.alpha = alpha
-        self.beta = beta
-        self.gamma = gamma
-        self.ridge = ridge
-        self.n_factors = n_factors
-        self.n_neighbors = n_neighbors
-        self.graph = graph
-        self.unknown = unknown
-        self.n_features_to_select = n_features_to_select
-        self.max_iter = max_iter
-        self.tol = tol
-        self.device = device
-        self.callback = callback
+    alpha: float = parameter(1.0, POSITIVE)
+    beta: float = parameter(0.1, NOT_NEGATIVE)
+    gamma: float = parameter(1.0, POSITIVE)
+    _: KW_ONLY
+    ridge: float = parameter(0.1, NOT_NEGATIVE)
+    n_factors: int | None = parameter(None, AT_LEAST_ONE, None)
+    n_neighbors: int = parameter(5, AT_LEAST_ONE)
+    graph: Any = parameter(None, "sparse matrix", None)
+    unknown: str | None = parameter(None, StrOptions({"negative", "mean"}), None)
+    n_features_to_select: int | float | None = parameter(None)
+    max_iter: int = parameter(300)
+    tol: float = parameter(1e-5)
+    device: str | None = parameter(None)
+    callback: Callable | None = parameter(None)
 
     def _fit_map(self, X: Any, Y: np.ndarray, rows: np.ndarray) -> tuple[Any, Any, Any]:
         Y = fill_unknown(Y, self.unknown, type(self).__name__)

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import KW_ONLY
 from itertools import islice
 from numbers import Integral, Real
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import linalg, sparse
@@ -15,6 +16,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from labelgap.kernels.neighbors import mean_distance_gamma, nearest_rows, reconstruction_weights
 from labelgap.kernels.probabilities import fit_sigmoid
 from labelgap.labels import Labels
+from labelgap.parameters import AT_LEAST_ONE, NOT_NEGATIVE, POSITIVE, parameter, with_parameters
 from labelgap_papers.kernels.proximal import Quadratic, backtrack, proximal_path
 from labelgap_papers.kernels.row_sparse import row_norms
 from labelgap_papers.methods._linear import LinearScores, as_double
@@ -97,6 +99,7 @@ class _Place(NamedTuple):
         return _Place(*(here + step * way for here, way in zip(self, move, strict=True)))
 
 
+@with_parameters
 class ML2(LinearScores):
     """Multi-label manifold learning: numbers for labels, as smooth as the rows are [1]_.
 
@@ -125,11 +128,6 @@ class ML2(LinearScores):
         Of "rbf"; by default 1 / (2 width^2), the width being the mean distance of two rows.
     max_iter : int, default=500
         Of the manifold, and of the regression.
-    tol : float, default=1e-05
-        Converged when the objective falls by less than ``tol`` times its size.
-    callback : callable, default=None
-        Called with a :class:`labelgap.fitting.Progress` after every iteration of the regression;
-        returning True stops.
 
     Attributes
     ----------
@@ -142,13 +140,8 @@ class ML2(LinearScores):
     gamma_ : float or None
     rows_ : array or CSR matrix of shape (n_samples, n_features)
         The training rows.
-    slope_, level_ : float
-        Of the sigmoid that makes probabilities of scores.
     trace_ : Trace
         The second objective of every iteration, to be minimised, and how the fit ended.
-    n_iter_ : int
-    classes_, n_features_in_, feature_names_in_
-        As in every estimator.
 
     Notes
     -----
@@ -163,43 +156,17 @@ class ML2(LinearScores):
     .. [1] P. Hou, X. Geng and M.-L. Zhang. Multi-label manifold learning. AAAI, 2016.
     """
 
-    _parameter_constraints: ClassVar[dict[str, list]] = {
-        "C": _POSITIVE,
-        "epsilon": [Interval(Real, 0, None, closed="left")],
-        "margin": _POSITIVE,
-        "n_neighbors": _AT_LEAST_ONE,
-        "lle_reg": _POSITIVE,
-        "kernel": [StrOptions({"rbf", "linear"})],
-        "gamma": [*_POSITIVE, None],
-        "max_iter": _AT_LEAST_ONE,
-        "tol": [Interval(Real, 0, None, closed="left")],
-        "callback": [callable, None],
-    }
-
-    def __init__(
-        self,
-        C: float = 1.0,
-        epsilon: float = 0.1,
-        *,
-        margin: float = 1.0,
-        n_neighbors: int = 10,
-        lle_reg: float = 1e-3,
-        kernel: str = "rbf",
-        gamma: float | None = None,
-        max_iter: int = 500,
-        tol: float = 1e-5,
-        callback: Callable | None = None,
-    ) -> None:
-        self.C = C
-        self.epsilon = epsilon
-        self.margin = margin
-        self.n_neighbors = n_neighbors
-        self.lle_reg = lle_reg
-        self.kernel = kernel
-        self.gamma = gamma
-        self.max_iter = max_iter
-        self.tol = tol
-        self.callback = callback
+    C: float = parameter(1.0, POSITIVE)
+    epsilon: float = parameter(0.1, NOT_NEGATIVE)
+    _: KW_ONLY
+    margin: float = parameter(1.0, POSITIVE)
+    n_neighbors: int = parameter(10, AT_LEAST_ONE)
+    lle_reg: float = parameter(1e-3, POSITIVE)
+    kernel: str = parameter("rbf", StrOptions({"rbf", "linear"}))
+    gamma: float | None = parameter(None, *_POSITIVE, None)
+    max_iter: int = parameter(500)
+    tol: float = parameter(1e-5)
+    callback: Callable | None = parameter(None)
 
     def _fit(self, X: Any, labels: Labels) -> None:
         Y = labels.to_dense()

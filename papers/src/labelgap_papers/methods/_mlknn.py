@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
-from numbers import Integral, Real
-from typing import Any, ClassVar
+from dataclasses import KW_ONLY
+from numbers import Integral
+from typing import Any
 
 import numpy as np
 from scipy import sparse
 from scipy.special import expit
 from sklearn.neighbors import NearestNeighbors
-from sklearn.utils._param_validation import Interval
 
 from labelgap.estimator import LabelGapClassifier
 from labelgap.labels import Labels, State
+from labelgap.parameters import AT_LEAST_ONE, POSITIVE, parameter, with_parameters
 
 __all__ = ["MLkNN"]
 
 
+@with_parameters
 class MLkNN(LabelGapClassifier):
     """ML-kNN: a lazy learner with a prior and a likelihood of counts for every label [1]_.
 
@@ -46,8 +48,6 @@ class MLkNN(LabelGapClassifier):
         P(y_j = 1).
     likelihood_ : ndarray of shape (2, n_labels, n_neighbors + 1)
         P(C_j = c | y_j = 0) and P(C_j = c | y_j = 1).
-    classes_, n_features_in_, feature_names_in_
-        As in every estimator.
 
     Notes
     -----
@@ -65,25 +65,11 @@ class MLkNN(LabelGapClassifier):
        Pattern Recognition 40, 2007.
     """
 
-    _parameter_constraints: ClassVar[dict[str, list]] = {
-        "n_neighbors": [Interval(Integral, 1, None, closed="left")],
-        "smoothing": [Interval(Real, 0, None, closed="neither")],
-        "metric": [str, callable],
-        "n_jobs": [Integral, None],
-    }
-
-    def __init__(
-        self,
-        n_neighbors: int = 10,
-        *,
-        smoothing: float = 1.0,
-        metric: Any = "euclidean",
-        n_jobs: int | None = None,
-    ) -> None:
-        self.n_neighbors = n_neighbors
-        self.smoothing = smoothing
-        self.metric = metric
-        self.n_jobs = n_jobs
+    n_neighbors: int = parameter(10, AT_LEAST_ONE)
+    _: KW_ONLY
+    smoothing: float = parameter(1.0, POSITIVE)
+    metric: Any = parameter("euclidean", str, callable)
+    n_jobs: int | None = parameter(None, Integral, None)
 
     def _fit(self, X: Any, labels: Labels) -> None:
         if X.shape[0] <= self.n_neighbors:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from numbers import Integral, Real
-from typing import Any, ClassVar
+from dataclasses import KW_ONLY
+from numbers import Real
+from typing import Any
 
 import numpy as np
 from scipy import sparse
@@ -18,6 +19,7 @@ from labelgap.kernels.products import (
     weighted_gram,
     with_intercept,
 )
+from labelgap.parameters import AT_LEAST_ONE, NOT_NEGATIVE, POSITIVE, parameter, with_parameters
 from labelgap_papers.kernels.row_sparse import (
     SMOOTHING,
     reweight,
@@ -27,7 +29,6 @@ from labelgap_papers.kernels.row_sparse import (
     sum_of_norms,
 )
 from labelgap_papers.kernels.smoothness import heat_graph, laplacian
-from labelgap_papers.methods._iterative import ITERATIONS
 from labelgap_papers.methods._selector import LinearSelector, cut_graph
 
 __all__ = ["MLMLFS", "smooth_regression"]
@@ -53,6 +54,7 @@ def smooth_regression(
     return solve_positive(matrix, with_intercept(transposed_times(features, weighted), weighted))
 
 
+@with_parameters
 class MLMLFS(LinearSelector):
     """Multi-label feature selection with missing labels: fill in, smooth, and select [1]_.
 
@@ -75,34 +77,15 @@ class MLMLFS(LinearSelector):
         Of the graph of similar rows, with heat-kernel weights.
     graph : sparse matrix of shape (n_samples, n_samples), default=None
         Similarities of the training rows to take instead.
-    n_features_to_select : int, float, default=None
-        How many features to keep, or which fraction of them; half by default.
-    max_iter : int, default=200
-    tol : float, default=1e-05
-        Converged when the objective falls by less than ``tol`` times its size.
-    device : str, default=None
-        Device of torch to fit on (``"cuda"``), with dense features; the processor by default.
-    callback : callable, default=None
-        Called with a :class:`labelgap.fitting.Progress` after every iteration; True stops.
 
     Attributes
     ----------
     scores_ : ndarray of shape (n_features,)
         Lengths of the rows of ``coef_``.
-    ranking_ : ndarray of shape (n_features,)
-        Features, the best first.
-    n_features_to_select_ : int
     coef_ : ndarray of shape (n_features, n_labels)
         W / 2: for labels of 0 and 1.
     intercept_ : ndarray of shape (n_labels,)
         (b + 1) / 2.
-    slope_, level_ : float
-        Of the sigmoid that makes probabilities of fitted values.
-    trace_ : Trace
-        Objective of every iteration, to be minimised, and how the fit ended.
-    n_iter_ : int
-    classes_, n_features_in_, feature_names_in_
-        As in every estimator.
 
     Notes
     -----
@@ -124,41 +107,17 @@ class MLMLFS(LinearSelector):
        labels. Pattern Recognition 74, 2018.
     """
 
-    _parameter_constraints: ClassVar[dict[str, list]] = {
-        **LinearSelector._selection_constraints,
-        "alpha": [Interval(Real, 0, None, closed="left")],
-        "weight": [Interval(Real, 0, None, closed="neither")],
-        "p": [Interval(Real, 0, 2, closed="right")],
-        "n_neighbors": [Interval(Integral, 1, None, closed="left")],
-        "graph": ["sparse matrix", None],
-        **ITERATIONS,
-        "device": [str, None],
-    }
-
-    def __init__(
-        self,
-        alpha: float = 0.01,
-        weight: float = 1.0,
-        p: float = 1.0,
-        *,
-        n_neighbors: int = 5,
-        graph: Any = None,
-        n_features_to_select: int | float | None = None,
-        max_iter: int = 200,
-        tol: float = 1e-5,
-        device: str | None = None,
-        callback: Callable | None = None,
-    ) -> None:
-        self.alpha = alpha
-        self.weight = weight
-        self.p = p
-        self.n_neighbors = n_neighbors
-        self.graph = graph
-        self.n_features_to_select = n_features_to_select
-        self.max_iter = max_iter
-        self.tol = tol
-        self.device = device
-        self.callback = callback
+    alpha: float = parameter(0.01, NOT_NEGATIVE)
+    weight: float = parameter(1.0, POSITIVE)
+    p: float = parameter(1.0, Interval(Real, 0, 2, closed="right"))
+    _: KW_ONLY
+    n_neighbors: int = parameter(5, AT_LEAST_ONE)
+    graph: Any = parameter(None, "sparse matrix", None)
+    n_features_to_select: int | float | None = parameter(None)
+    max_iter: int = parameter(200)
+    tol: float = parameter(1e-5)
+    device: str | None = parameter(None)
+    callback: Callable | None = parameter(None)
 
     def _fit_map(self, X: Any, Y: np.ndarray, rows: np.ndarray) -> tuple[Any, Any, Any]:
         unknown = np.isnan(Y)

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from numbers import Integral, Real
-from typing import Any, ClassVar, Literal, NamedTuple
+from dataclasses import KW_ONLY
+from numbers import Real
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from scipy import linalg
 from scipy.special import expit
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
-from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils._param_validation import Interval
 
 from labelgap.estimator import LabelGapClassifier
 from labelgap.fitting import Monitor
@@ -18,9 +19,10 @@ from labelgap.kernels.low_rank import thin_svd
 from labelgap.kernels.probabilities import fit_sigmoid
 from labelgap.kernels.weighted_ridge import weighted_ridge
 from labelgap.labels import Labels, observed_prevalence
+from labelgap.parameters import AT_LEAST_ONE, POSITIVE, parameter, with_parameters
 from labelgap.views import count_factors, covering_views, require_every_view
 from labelgap_papers.kernels.two_thirds import leading_svd
-from labelgap_papers.methods._iterative import ITERATIONS, Iterative
+from labelgap_papers.methods._iterative import Iterative
 from labelgap_papers.methods._view_blocks import ViewScaling, dense_views, learn_scaling
 
 __all__ = ["MVLIV"]
@@ -29,6 +31,7 @@ __all__ = ["MVLIV"]
 _LEAST_RIDGE = 1e-8
 
 
+@with_parameters
 class MVLIV(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Iterative, LabelGapClassifier):
     """Multi-view learning with incomplete views, MVL-IV [1]_, and ridge regression of the labels.
 
@@ -58,11 +61,6 @@ class MVLIV(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Iterative, LabelG
     scaling : {"balance"} or None, default="balance"
         "balance" centres the features and divides each view by the root mean square length of its
         rows; None leaves X as it is.
-    max_iter : int, default=200
-    tol : float, default=1e-05
-        Converged when the objective falls by less than ``tol`` times its size.
-    callback : callable, default=None
-        Called with a :class:`labelgap.fitting.Progress` after every iteration; True stops.
 
     Attributes
     ----------
@@ -72,15 +70,8 @@ class MVLIV(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Iterative, LabelG
         V.
     coef_, intercept_ : ndarrays of shape (k, n_labels) and (n_labels,)
         Of the regressions.
-    slope_, level_ : float
-        Of the sigmoid that makes probabilities of fitted values.
     views_ : Views
     scaling_ : ViewScaling
-    trace_ : Trace
-        Objective of every iteration, to be minimised, and how the fit ended.
-    n_iter_ : int
-    classes_, n_features_in_, feature_names_in_
-        As in every estimator.
 
     Notes
     -----
@@ -98,41 +89,16 @@ class MVLIV(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Iterative, LabelG
     """
 
     _allow_missing_features = True
-    _parameter_constraints: ClassVar[dict[str, list]] = {
-        "views": [Mapping, None],
-        "n_factors": [
-            Interval(Integral, 1, None, closed="left"),
-            Interval(Real, 0, 1, closed="right"),
-        ],
-        "ridge": [Interval(Real, 0, None, closed="neither")],
-        "penalty": [Interval(Real, 0, None, closed="neither")],
-        "unknown": [StrOptions({"ignore", "negative"})],
-        "scaling": [StrOptions({"balance"}), None],
-        **ITERATIONS,
-    }
-
-    def __init__(
-        self,
-        views: Mapping[str, Any] | None = None,
-        n_factors: int | float = 0.5,
-        *,
-        ridge: float = 0.1,
-        penalty: float = 1.0,
-        unknown: Literal["ignore", "negative"] = "ignore",
-        scaling: Literal["balance"] | None = "balance",
-        max_iter: int = 200,
-        tol: float = 1e-5,
-        callback: Callable | None = None,
-    ) -> None:
-        self.views = views
-        self.n_factors = n_factors
-        self.ridge = ridge
-        self.penalty = penalty
-        self.unknown = unknown
-        self.scaling = scaling
-        self.max_iter = max_iter
-        self.tol = tol
-        self.callback = callback
+    views: Mapping[str, Any] | None = parameter(None, Mapping, None)
+    n_factors: int | float = parameter(0.5, AT_LEAST_ONE, Interval(Real, 0, 1, closed="right"))
+    _: KW_ONLY
+    ridge: float = parameter(0.1, POSITIVE)
+    penalty: float = parameter(1.0, POSITIVE)
+    unknown: Literal["ignore", "negative"] = parameter("ignore")
+    scaling: Literal["balance"] | None = parameter("balance")
+    max_iter: int = parameter(200)
+    tol: float = parameter(1e-5)
+    callback: Callable | None = parameter(None)
 
     def _fit(self, X: Any, labels: Labels) -> None:
         self.views_ = covering_views(self.views, X)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from numbers import Integral, Real
-from typing import Any, ClassVar
+from dataclasses import KW_ONLY
+from typing import Any
 
 import numpy as np
-from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils._param_validation import StrOptions
 
 from labelgap.kernels.products import Features, linear_part, prepare_features
+from labelgap.parameters import AT_LEAST_ONE, POSITIVE, parameter, with_parameters
 from labelgap_papers.kernels.row_sparse import solve_reweighted
 from labelgap_papers.methods._linear import LinearScores, fill_unknown
 
@@ -17,6 +18,7 @@ __all__ = ["CPLST", "PLST"]
 _MOST_FACTORS = 100
 
 
+@with_parameters
 class PLST(LinearScores):
     """Principal label space transformation: ridge regression onto principal directions of labels.
 
@@ -52,10 +54,6 @@ class PLST(LinearScores):
         W.
     coef_, intercept_ : ndarrays of shape (n_features, n_labels) and (n_labels,)
         The whole map from features to scores; a score above one half is nearer to 1 than to 0.
-    slope_, level_ : float
-        Of the sigmoid that makes probabilities of scores.
-    classes_, n_features_in_, feature_names_in_
-        As in every estimator.
 
     Notes
     -----
@@ -71,25 +69,11 @@ class PLST(LinearScores):
        transformation. Neural Computation 24, 2012.
     """
 
-    _parameter_constraints: ClassVar[dict[str, list]] = {
-        "n_factors": [Interval(Integral, 1, None, closed="left"), None],
-        "alpha": [Interval(Real, 0, None, closed="neither")],
-        "fit_intercept": [StrOptions({"penalised", "free"})],
-        "unknown": [StrOptions({"mean", "negative"}), None],
-    }
-
-    def __init__(
-        self,
-        n_factors: int | None = None,
-        *,
-        alpha: float = 1.0,
-        fit_intercept: str = "penalised",
-        unknown: str | None = None,
-    ) -> None:
-        self.n_factors = n_factors
-        self.alpha = alpha
-        self.fit_intercept = fit_intercept
-        self.unknown = unknown
+    n_factors: int | None = parameter(None, AT_LEAST_ONE, None)
+    _: KW_ONLY
+    alpha: float = parameter(1.0, POSITIVE)
+    fit_intercept: str = parameter("penalised", StrOptions({"penalised", "free"}))
+    unknown: str | None = parameter(None)
 
     def _fit_map(self, X: Any, Y: np.ndarray, seen: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         Y = fill_unknown(Y, self.unknown, type(self).__name__)
@@ -143,10 +127,6 @@ class CPLST(PLST):
     ----------
     label_directions_, importance_, code_coef_, code_intercept_, coef_, intercept_
         As in :class:`PLST`.
-    slope_, level_ : float
-        Of the sigmoid that makes probabilities of scores.
-    classes_, n_features_in_, feature_names_in_
-        As in every estimator.
 
     Notes
     -----

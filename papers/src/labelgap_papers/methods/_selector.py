@@ -18,6 +18,7 @@ from labelgap.kernels.array_namespace import to_numpy
 from labelgap.kernels.probabilities import fit_sigmoid
 from labelgap.kernels.products import Features
 from labelgap.labels import Labels, observed_prevalence
+from labelgap.parameters import AT_LEAST_ONE, SharedParameter
 from labelgap_papers.methods._iterative import Iterative
 from labelgap_papers.methods._linear import placed
 
@@ -55,12 +56,13 @@ class LinearSelector(SelectorMixin, Iterative, LabelGapClassifier):
 
     n_features_to_select: int | float | None
     device: str | None = None
-    _selection_constraints: ClassVar[dict[str, list]] = {
-        "n_features_to_select": [
-            None,
-            Interval(RealNotInt, 0, 1, closed="neither"),
-            Interval(Integral, 1, None, closed="left"),
-        ]
+    _shared_parameters: ClassVar[dict[str, SharedParameter]] = {
+        **LabelGapClassifier._shared_parameters,
+        "n_features_to_select": SharedParameter(
+            "int, float",
+            "How many features to keep, or which fraction of them; half by default.",
+            [None, Interval(RealNotInt, 0, 1, closed="neither"), AT_LEAST_ONE],
+        ),
     }
 
     def _fit(self, X: Any, labels: Labels) -> None:

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from numbers import Integral, Real
-from typing import Any, ClassVar
+from dataclasses import KW_ONLY
+from typing import Any
 
 import numpy as np
 from scipy import linalg
-from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils._param_validation import StrOptions
 
 from labelgap.kernels.array_namespace import array_like, array_namespace, to_numpy
 from labelgap.kernels.products import Features, times, transposed_times, weighted_gram
+from labelgap.parameters import AT_LEAST_ONE, NOT_NEGATIVE, POSITIVE, parameter, with_parameters
 from labelgap_papers.kernels.row_sparse import (
     reweight,
     row_norms,
@@ -19,7 +20,6 @@ from labelgap_papers.kernels.row_sparse import (
     solve_reweighted,
     sum_of_norms,
 )
-from labelgap_papers.methods._iterative import ITERATIONS
 from labelgap_papers.methods._linear import fill_unknown
 from labelgap_papers.methods._selector import LinearSelector
 
@@ -68,6 +68,7 @@ def subspace_step(
     return solve_positive(M - beta * (Q @ Q.T), R), Q
 
 
+@with_parameters
 class SFUS(LinearSelector):
     """Sub-feature uncovering with sparsity: rows of W vanish, and W is near a subspace [1]_.
 
@@ -89,36 +90,17 @@ class SFUS(LinearSelector):
     unknown : {"negative", "mean"}, default=None
         What an unknown entry counts as: irrelevant, or the mean of the label where it is observed.
         By default irrelevant, with a warning that the method cannot leave such entries out.
-    n_features_to_select : int, float, default=None
-        How many features to keep, or which fraction of them; half by default.
-    max_iter : int, default=200
-    tol : float, default=1e-05
-        Converged when the objective falls by less than ``tol`` times its size.
-    device : str, default=None
-        Device of torch to fit on (``"cuda"``), with dense features; the processor by default.
-    callback : callable, default=None
-        Called with a :class:`labelgap.fitting.Progress` after every iteration; True stops.
 
     Attributes
     ----------
     scores_ : ndarray of shape (n_features,)
         ||w_f||.
-    ranking_ : ndarray of shape (n_features,)
-        Features, the best first.
-    n_features_to_select_ : int
     coef_ : ndarray of shape (n_features, n_labels)
         W.
     intercept_ : ndarray of shape (n_labels,)
         Zero: the method has none. Centred labels and features make it do without.
     basis_ : ndarray of shape (n_features, n_factors)
         Q.
-    slope_, level_ : float
-        Of the sigmoid that makes probabilities of fitted values.
-    trace_ : Trace
-        Objective of every iteration, to be minimised, and how the fit ended.
-    n_iter_ : int
-    classes_, n_features_in_, feature_names_in_
-        As in every estimator.
 
     Notes
     -----
@@ -134,38 +116,16 @@ class SFUS(LinearSelector):
        subspace-sparsity collaborated feature selection. IEEE Transactions on Multimedia 14, 2012.
     """
 
-    _parameter_constraints: ClassVar[dict[str, list]] = {
-        **LinearSelector._selection_constraints,
-        "alpha": [Interval(Real, 0, None, closed="neither")],
-        "beta": [Interval(Real, 0, None, closed="left")],
-        "n_factors": [Interval(Integral, 1, None, closed="left"), None],
-        "unknown": [StrOptions({"negative", "mean"}), None],
-        **ITERATIONS,
-        "device": [str, None],
-    }
-
-    def __init__(
-        self,
-        alpha: float = 1.0,
-        beta: float = 1.0,
-        *,
-        n_factors: int | None = None,
-        unknown: str | None = None,
-        n_features_to_select: int | float | None = None,
-        max_iter: int = 200,
-        tol: float = 1e-5,
-        device: str | None = None,
-        callback: Callable | None = None,
-    ) -> None:
-        self.alpha = alpha
-        self.beta = beta
-        self.n_factors = n_factors
-        self.unknown = unknown
-        self.n_features_to_select = n_features_to_select
-        self.max_iter = max_iter
-        self.tol = tol
-        self.device = device
-        self.callback = callback
+    alpha: float = parameter(1.0, POSITIVE)
+    beta: float = parameter(1.0, NOT_NEGATIVE)
+    _: KW_ONLY
+    n_factors: int | None = parameter(None, AT_LEAST_ONE, None)
+    unknown: str | None = parameter(None, StrOptions({"negative", "mean"}), None)
+    n_features_to_select: int | float | None = parameter(None)
+    max_iter: int = parameter(200)
+    tol: float = parameter(1e-5)
+    device: str | None = parameter(None)
+    callback: Callable | None = parameter(None)
 
     def _fit_map(self, X: Any, Y: np.ndarray, rows: np.ndarray) -> tuple[Any, Any, Any]:
         features, Y = self._placed(X, fill_unknown(Y, self.unknown, type(self).__name__))

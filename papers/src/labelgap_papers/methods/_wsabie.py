@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from numbers import Integral, Real
-from typing import Any, ClassVar
+from dataclasses import KW_ONLY
+from typing import Any
 
 import numpy as np
 from scipy import sparse
 from scipy.special import expit
-from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_random_state
 
 from labelgap.estimator import LabelGapClassifier
 from labelgap.kernels.probabilities import fit_sigmoid
 from labelgap.labels import Labels, State
+from labelgap.parameters import AT_LEAST_ONE, POSITIVE, parameter, with_parameters
 from labelgap_papers.kernels.warp import warp_loss, warp_steps
-from labelgap_papers.methods._iterative import ITERATIONS, Iterative
+from labelgap_papers.methods._iterative import Iterative
 
 __all__ = ["WSABIE"]
 
@@ -24,6 +24,7 @@ _MOST_FACTORS = 100
 _START_SCALE = 0.1
 
 
+@with_parameters
 class WSABIE(Iterative, LabelGapClassifier):
     """Web-scale annotation by image embedding, with the WARP loss [1]_.
 
@@ -50,9 +51,6 @@ class WSABIE(Iterative, LabelGapClassifier):
     tol : float, default=0.0
         Converged when the loss changes by less than ``tol`` times its size in a pass; 0, the
         default, makes all passes.
-    callback : callable, default=None
-        Called with a :class:`labelgap.fitting.Progress` after every pass; returning True stops.
-    random_state : int, RandomState, default=None
 
     Attributes
     ----------
@@ -62,13 +60,8 @@ class WSABIE(Iterative, LabelGapClassifier):
         That row, or zeros.
     label_factors_ : ndarray of shape (n_labels, n_factors)
         B.
-    slope_, level_ : float
-        Of the sigmoid that makes probabilities of scores.
     trace_ : Trace
         The loss over all relevant entries after every pass, with all violators counted.
-    n_iter_ : int
-    classes_, n_features_in_, feature_names_in_
-        As in every estimator.
 
     Notes
     -----
@@ -88,35 +81,15 @@ class WSABIE(Iterative, LabelGapClassifier):
        annotation. IJCAI, 2011.
     """
 
-    _parameter_constraints: ClassVar[dict[str, list]] = {
-        "n_factors": [Interval(Integral, 1, None, closed="left"), None],
-        "learning_rate": [Interval(Real, 0, None, closed="neither")],
-        "max_norm": [Interval(Real, 0, None, closed="neither")],
-        "fit_intercept": ["boolean"],
-        **ITERATIONS,
-        "random_state": ["random_state"],
-    }
-
-    def __init__(
-        self,
-        n_factors: int | None = None,
-        *,
-        learning_rate: float = 0.001,
-        max_norm: float = 10.0,
-        fit_intercept: bool = True,
-        max_iter: int = 20,
-        tol: float = 0.0,
-        callback: Callable | None = None,
-        random_state: Any = None,
-    ) -> None:
-        self.n_factors = n_factors
-        self.learning_rate = learning_rate
-        self.max_norm = max_norm
-        self.fit_intercept = fit_intercept
-        self.max_iter = max_iter
-        self.tol = tol
-        self.callback = callback
-        self.random_state = random_state
+    n_factors: int | None = parameter(None, AT_LEAST_ONE, None)
+    _: KW_ONLY
+    learning_rate: float = parameter(0.001, POSITIVE)
+    max_norm: float = parameter(10.0, POSITIVE)
+    fit_intercept: bool = parameter(True)
+    max_iter: int = parameter(20)
+    tol: float = parameter(0.0)
+    callback: Callable | None = parameter(None)
+    random_state: Any = parameter(None)
 
     def _fit(self, X: Any, labels: Labels) -> None:
         if not labels.n_observed(unlabeled=True):

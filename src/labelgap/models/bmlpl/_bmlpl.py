@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import KW_ONLY, replace
 from functools import partial
-from numbers import Integral, Real
-from typing import Any, ClassVar, Literal
+from typing import Any, Literal
 
 import numpy as np
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
-from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
+from sklearn.utils._param_validation import HasMethods, StrOptions
 from sklearn.utils.validation import check_is_fitted, check_random_state
 
 from labelgap.estimator import LabelGapClassifier
@@ -46,6 +45,7 @@ from labelgap.models.bmlpl._bmlpl_fit import (
     fit_gibbs,
     fit_online,
 )
+from labelgap.parameters import AT_LEAST_ONE, NOT_NEGATIVE, POSITIVE, parameter, with_parameters
 from labelgap.targets import Target
 
 __all__ = ["BMLPL"]
@@ -53,6 +53,7 @@ __all__ = ["BMLPL"]
 _MOST_FACTORS = 200
 
 
+@with_parameters
 class BMLPL(ClassNamePrefixFeaturesOutMixin, TransformerMixin, LabelGapClassifier):
     """Bayesian multi-label learning via positive labels: topics over labels, predicted from X.
 
@@ -108,10 +109,6 @@ class BMLPL(ClassNamePrefixFeaturesOutMixin, TransformerMixin, LabelGapClassifie
         Folder from which an interrupted EM fit resumes.
     checkpoint_every : int, default=10
         Iterations between two checkpoints.
-    callback : callable, default=None
-        Called with a :class:`labelgap.fitting.Progress` after every EM iteration or mini-batch;
-        returning True stops.
-    random_state : int, RandomState or None, default=None
 
     Attributes
     ----------
@@ -130,8 +127,6 @@ class BMLPL(ClassNamePrefixFeaturesOutMixin, TransformerMixin, LabelGapClassifie
         Slope and shift of psi in predictions.
     samples_ : ChainSamples or None
         Posterior samples of all chains (Gibbs only).
-    classes_, n_features_in_, feature_names_in_
-        As in every estimator.
 
     See Also
     --------
@@ -155,68 +150,25 @@ class BMLPL(ClassNamePrefixFeaturesOutMixin, TransformerMixin, LabelGapClassifie
     [True, True, True, True]
     """
 
-    _online_state: tuple[Any, int, int]
-    _parameter_constraints: ClassVar[dict[str, list]] = {
-        "n_factors": [Interval(Integral, 1, None, closed="left"), None],
-        "r": [Interval(Real, 0, None, closed="neither"), StrOptions({"learn"})],
-        "tau": [Interval(Real, 0, None, closed="neither"), StrOptions({"learn"})],
-        "eta": [Interval(Real, 0, None, closed="neither")],
-        "weights": [StrOptions({"map", "mean"})],
-        "unknown": [StrOptions({"ignore", "negative"})],
-        "calibration": [StrOptions({"shift", "holdout"})],
-        "inference": [StrOptions({"em", "online", "gibbs"}), EM, OnlineEM, Gibbs],
-        "max_iter": [Interval(Integral, 1, None, closed="left"), None],
-        "tol": [Interval(Real, 0, None, closed="left"), None],
-        "init": [StrOptions({"labels", "random"}), tuple, list],
-        "warm_start": ["boolean"],
-        "block_rows": [Interval(Integral, 1, None, closed="left"), None],
-        "client": [HasMethods(["submit", "gather"]), StrOptions({"running"}), None],
-        "checkpoint": [str, os.PathLike, None],
-        "checkpoint_every": [Interval(Integral, 1, None, closed="left")],
-        "callback": [callable, None],
-        "random_state": ["random_state"],
-    }
-
-    def __init__(
-        self,
-        n_factors: int | None = None,
-        *,
-        r: float | Literal["learn"] = 1.0,
-        tau: float | Literal["learn"] = 0.1,
-        eta: float = 1.0,
-        weights: Literal["map", "mean"] = "map",
-        unknown: Literal["ignore", "negative"] = "ignore",
-        calibration: Literal["shift", "holdout"] = "shift",
-        inference: Any = "em",
-        max_iter: int | None = None,
-        tol: float | None = None,
-        init: Any = "labels",
-        warm_start: bool = False,
-        block_rows: int | None = None,
-        client: Any = None,
-        checkpoint: str | os.PathLike | None = None,
-        checkpoint_every: int = 10,
-        callback: Callable | None = None,
-        random_state: Any = None,
-    ) -> None:
-        self.n_factors = n_factors
-        self.r = r
-        self.tau = tau
-        self.eta = eta
-        self.weights = weights
-        self.unknown = unknown
-        self.calibration = calibration
-        self.inference = inference
-        self.max_iter = max_iter
-        self.tol = tol
-        self.init = init
-        self.warm_start = warm_start
-        self.block_rows = block_rows
-        self.client = client
-        self.checkpoint = checkpoint
-        self.checkpoint_every = checkpoint_every
-        self.callback = callback
-        self.random_state = random_state
+    n_factors: int | None = parameter(None, AT_LEAST_ONE, None)
+    _: KW_ONLY
+    r: float | Literal["learn"] = parameter(1.0, POSITIVE, StrOptions({"learn"}))
+    tau: float | Literal["learn"] = parameter(0.1, POSITIVE, StrOptions({"learn"}))
+    eta: float = parameter(1.0, POSITIVE)
+    weights: Literal["map", "mean"] = parameter("map")
+    unknown: Literal["ignore", "negative"] = parameter("ignore")
+    calibration: Literal["shift", "holdout"] = parameter("shift")
+    inference: Any = parameter("em", StrOptions({"em", "online", "gibbs"}), EM, OnlineEM, Gibbs)
+    max_iter: int | None = parameter(None, AT_LEAST_ONE, None)
+    tol: float | None = parameter(None, NOT_NEGATIVE, None)
+    init: Any = parameter("labels", StrOptions({"labels", "random"}), tuple, list)
+    warm_start: bool = parameter(False)
+    block_rows: int | None = parameter(None, AT_LEAST_ONE, None)
+    client: Any = parameter(None, HasMethods(["submit", "gather"]), StrOptions({"running"}), None)
+    checkpoint: str | os.PathLike | None = parameter(None, str, os.PathLike, None)
+    checkpoint_every: int = parameter(10, AT_LEAST_ONE)
+    callback: Callable | None = parameter(None)
+    random_state: Any = parameter(None)
 
     # -- learning -----------------------------------------------------------------------------
 
@@ -338,7 +290,7 @@ class BMLPL(ClassNamePrefixFeaturesOutMixin, TransformerMixin, LabelGapClassifie
         self.topic_usage_ = running.by_label.sum(axis=0, dtype=np.float64)
         shift = intercept_shift(params, batch, 1, n_products=3e7)
         self.calibration_ = LinearCalibration(1.0, shift)
-        self._online_state = (running, n_steps, n_seen)
+        self._online_state: tuple[Any, int, int] = (running, n_steps, n_seen)
         self._n_features_out = params.r.size
         return self
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import KW_ONLY
 from numbers import Integral, Real
-from typing import Any, ClassVar, Literal
+from typing import Any, Literal
 
 import numpy as np
 from scipy.special import expit, logit
@@ -67,6 +68,7 @@ from labelgap.models.gmfs._gmfs_priors import (
     given_propensities,
     neighbor_graph,
 )
+from labelgap.parameters import AT_LEAST_ONE, NOT_NEGATIVE, POSITIVE, parameter, with_parameters
 from labelgap.propensity import TopScoredFraction
 
 __all__ = ["GMFS"]
@@ -76,6 +78,7 @@ _MAX_FEATURES_EXACT = 4096
 _ITERATIONS = 30
 
 
+@with_parameters
 class GMFS(SelectorMixin, LabelGapClassifier):
     """Select features for labels of which a zero may be a missing label.
 
@@ -157,9 +160,6 @@ default="auto"
     device : str, default=None
         Device of torch ("cuda", "cpu") for the features, which are made dense there, and for
         everything of the size rows x labels; for one component and EM.
-    callback : callable, default=None
-        Called with a :class:`labelgap.fitting.Progress` after every iteration.
-    random_state : int, RandomState or None, default=None
 
     Attributes
     ----------
@@ -208,111 +208,49 @@ default="auto"
     (200, 4)
     """
 
-    most_confident_fraction_: TopScoredFraction | None
-    _confident: holdout.ConfidentEstimate | None
-    _calibration: holdout.GMFSCalibration | None
-
     _zeros = "unlabeled"
-    _parameter_constraints: ClassVar[dict[str, list]] = {
-        "n_factors": [Interval(Integral, 1, None, closed="left"), None],
-        "n_components": [Interval(Integral, 1, None, closed="left"), StrOptions({"holdout"})],
-        "lambda_v": [Interval(Real, 0, None, closed="neither")],
-        "lambda_b": [Interval(Real, 0, None, closed="neither")],
-        "prior": [StrOptions({"spike-slab", "laplace", "group-laplace"})],
-        "sigma_0": [Interval(Real, 0, None, closed="neither")],
-        "sigma_1": [Interval(Real, 0, None, closed="neither")],
-        "relative": ["boolean"],
-        "slab_threshold": [StrOptions({"derived", "printed"})],
-        "laplace_rate": [Interval(Real, 0, None, closed="neither")],
-        "label_frequency": [
-            Interval(Real, 0, 1, closed="right"),
-            StrOptions({"holdout", "most_confident"}),
-            "array-like",
-        ],
-        "propensity": [StrOptions({"auto", "fixed", "global", "per_label", "neighbors"})],
-        "label_frequency_weight": [Interval(Real, 0, None, closed="left")],
-        "calibrate": ["boolean"],
-        "n_neighbors": [Interval(Integral, 0, None, closed="left")],
-        "neighbor_weight": [Interval(Real, 1, None, closed="left")],
-        "neighbors": [StrOptions({"auto", "exact", "approximate"}), "sparse matrix"],
-        "standardise": ["boolean"],
-        "n_features_to_select": [
-            Interval(Integral, 0, None, closed="left"),
-            Interval(Real, 0, 1, closed="neither"),
-            None,
-        ],
-        "threshold": [
-            Interval(Real, None, None, closed="both"),
-            StrOptions({"mean", "median"}),
-            None,
-        ],
-        "inference": [StrOptions({"em", "online"}), EM, OnlineEM, Gibbs],
-        "max_iter": [Interval(Integral, 1, None, closed="left"), None],
-        "tol": [Interval(Real, 0, None, closed="left"), None],
-        "block_rows": [Interval(Integral, 1, None, closed="left"), None],
-        "device": [str, None],
-        "callback": [callable, None],
-        "random_state": ["random_state"],
-    }
-
-    def __init__(
-        self,
-        n_factors: int | None = None,
-        *,
-        n_components: int | Literal["holdout"] = 1,
-        lambda_v: float = 3.0,
-        lambda_b: float = 1.0,
-        prior: Literal["spike-slab", "laplace", "group-laplace"] = "spike-slab",
-        sigma_0: float = 1.0,
-        sigma_1: float = 10.0,
-        relative: bool = True,
-        slab_threshold: Literal["derived", "printed"] = "derived",
-        laplace_rate: float = 1.0,
-        label_frequency: Any = "holdout",
-        propensity: Literal["auto", "fixed", "global", "per_label", "neighbors"] = "auto",
-        label_frequency_weight: float = 1.0,
-        calibrate: bool = False,
-        n_neighbors: int = 20,
-        neighbor_weight: float = 5.0,
-        neighbors: Any = "auto",
-        standardise: bool = True,
-        n_features_to_select: float | None = None,
-        threshold: float | Literal["mean", "median"] | None = None,
-        inference: Any = "em",
-        max_iter: int | None = None,
-        tol: float | None = None,
-        block_rows: int | None = None,
-        device: str | None = None,
-        callback: Callable | None = None,
-        random_state: Any = None,
-    ) -> None:
-        self.n_factors = n_factors
-        self.n_components = n_components
-        self.lambda_v = lambda_v
-        self.lambda_b = lambda_b
-        self.prior = prior
-        self.sigma_0 = sigma_0
-        self.sigma_1 = sigma_1
-        self.relative = relative
-        self.slab_threshold = slab_threshold
-        self.laplace_rate = laplace_rate
-        self.label_frequency = label_frequency
-        self.propensity = propensity
-        self.label_frequency_weight = label_frequency_weight
-        self.calibrate = calibrate
-        self.n_neighbors = n_neighbors
-        self.neighbor_weight = neighbor_weight
-        self.neighbors = neighbors
-        self.standardise = standardise
-        self.n_features_to_select = n_features_to_select
-        self.threshold = threshold
-        self.inference = inference
-        self.max_iter = max_iter
-        self.tol = tol
-        self.block_rows = block_rows
-        self.device = device
-        self.callback = callback
-        self.random_state = random_state
+    n_factors: int | None = parameter(None, AT_LEAST_ONE, None)
+    _: KW_ONLY
+    n_components: int | Literal["holdout"] = parameter(1, AT_LEAST_ONE, StrOptions({"holdout"}))
+    lambda_v: float = parameter(3.0, POSITIVE)
+    lambda_b: float = parameter(1.0, POSITIVE)
+    prior: Literal["spike-slab", "laplace", "group-laplace"] = parameter("spike-slab")
+    sigma_0: float = parameter(1.0, POSITIVE)
+    sigma_1: float = parameter(10.0, POSITIVE)
+    relative: bool = parameter(True)
+    slab_threshold: Literal["derived", "printed"] = parameter("derived")
+    laplace_rate: float = parameter(1.0, POSITIVE)
+    label_frequency: Any = parameter(
+        "holdout",
+        Interval(Real, 0, 1, closed="right"),
+        StrOptions({"holdout", "most_confident"}),
+        "array-like",
+    )
+    propensity: Literal["auto", "fixed", "global", "per_label", "neighbors"] = parameter("auto")
+    label_frequency_weight: float = parameter(1.0, NOT_NEGATIVE)
+    calibrate: bool = parameter(False)
+    n_neighbors: int = parameter(20, Interval(Integral, 0, None, closed="left"))
+    neighbor_weight: float = parameter(5.0, Interval(Real, 1, None, closed="left"))
+    neighbors: Any = parameter(
+        "auto", StrOptions({"auto", "exact", "approximate"}), "sparse matrix"
+    )
+    standardise: bool = parameter(True)
+    n_features_to_select: float | None = parameter(
+        None,
+        Interval(Integral, 0, None, closed="left"),
+        Interval(Real, 0, 1, closed="neither"),
+        None,
+    )
+    threshold: float | Literal["mean", "median"] | None = parameter(
+        None, Interval(Real, None, None, closed="both"), StrOptions({"mean", "median"}), None
+    )
+    inference: Any = parameter("em", StrOptions({"em", "online"}), EM, OnlineEM, Gibbs)
+    max_iter: int | None = parameter(None, AT_LEAST_ONE, None)
+    tol: float | None = parameter(None, NOT_NEGATIVE, None)
+    block_rows: int | None = parameter(None, AT_LEAST_ONE, None)
+    device: str | None = parameter(None)
+    callback: Callable | None = parameter(None)
+    random_state: Any = parameter(None)
 
     def _fit(self, X: Any, labels: Labels) -> None:
         rng = np.random.default_rng(check_random_state(self.random_state).randint(2**31 - 1))
@@ -431,16 +369,6 @@ default="auto"
         found = self._rows.likely_missing(int(top), self.classes_)
         return found._replace(probability=self.calibration_(found.probability))
 
-    @property
-    def calibration_(self) -> holdout.GMFSCalibration:
-        """Found when it is first asked for, since every zero has to be visited."""
-        check_is_fitted(self)
-        if self._confident is None or not self.calibrate:
-            return holdout.GMFSCalibration()
-        if self._calibration is None:
-            self._calibration = holdout.calibrate(self._rows, self._confident)
-        return self._calibration
-
     def _forget_training_rows(self) -> None:
         """Drop what predictions do not need and a model file should not hold."""
         self.__dict__.update(_rows=None, examined_=None)
@@ -453,7 +381,9 @@ default="auto"
 
     def _find_label_frequency(self, X: Any, labels: Labels, rng: np.random.Generator) -> float:
         self.label_frequency_search_: dict[float, float] = {}
-        self._confident = self._calibration = self.most_confident_fraction_ = None
+        self._confident: holdout.ConfidentEstimate | None = None
+        self._calibration: holdout.GMFSCalibration | None = None
+        self.most_confident_fraction_: TopScoredFraction | None = None
         wanted = isinstance(self.label_frequency, str) and self.label_frequency == "most_confident"
         if self.calibrate or wanted:
             # a stream of its own: the rest of the fit is the same with and without
@@ -468,6 +398,16 @@ default="auto"
             return holdout.FALLBACK if found is None else found.label_frequency
         best, self.label_frequency_search_ = holdout.holdout_label_frequency(self, X, labels, rng)
         return best
+
+    @property
+    def calibration_(self) -> holdout.GMFSCalibration:
+        """Found when it is first asked for, since every zero has to be visited."""
+        check_is_fitted(self)
+        if self._confident is None or not self.calibrate:
+            return holdout.GMFSCalibration()
+        if self._calibration is None:
+            self._calibration = holdout.calibrate(self._rows, self._confident)
+        return self._calibration
 
     def _propensity_model(
         self, X: Any, labels: Labels, frequency: float

@@ -5,8 +5,9 @@ from __future__ import annotations
 import time
 import warnings
 from collections.abc import Callable
+from dataclasses import KW_ONLY
 from numbers import Integral, Real
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from joblib import Parallel, delayed
@@ -20,10 +21,12 @@ from labelgap.fitting import Progress
 from labelgap.labels import Labels, LabelWarning, State
 from labelgap.models.gmfs._gmfs import GMFS
 from labelgap.models.gmfs._gmfs_fit import selection_mask
+from labelgap.parameters import AT_LEAST_ONE, parameter, with_parameters
 
 __all__ = ["StabilitySelection"]
 
 
+@with_parameters
 class StabilitySelection(SelectorMixin, LabelGapClassifier):
     """Select features that are chosen again on other rows, with other labels missing.
 
@@ -52,7 +55,6 @@ class StabilitySelection(SelectorMixin, LabelGapClassifier):
     callback : callable, default=None
         Called with a :class:`labelgap.fitting.Progress` after the fit to all rows and after every
         repetition; its objective is NaN. What it returns is ignored.
-    random_state : int, RandomState or None, default=None
 
     Attributes
     ----------
@@ -86,44 +88,18 @@ class StabilitySelection(SelectorMixin, LabelGapClassifier):
     """
 
     _zeros = "unlabeled"
-    _parameter_constraints: ClassVar[dict[str, list]] = {
-        "selector": [HasMethods(["fit", "get_support"]), None],
-        "n_features_to_select": [
-            Interval(Integral, 1, None, closed="left"),
-            Interval(Real, 0, 1, closed="neither"),
-            None,
-        ],
-        "n_repeats": [Interval(Integral, 1, None, closed="left")],
-        "sample_fraction": [Interval(Real, 0, 1, closed="right")],
-        "mask_fraction": [Interval(Real, 0, 1, closed="left")],
-        "threshold": [Interval(Real, 0, 1, closed="right"), None],
-        "n_jobs": [Integral, None],
-        "callback": [callable, None],
-        "random_state": ["random_state"],
-    }
-
-    def __init__(
-        self,
-        selector: Any = None,
-        *,
-        n_features_to_select: float | None = None,
-        n_repeats: int = 50,
-        sample_fraction: float = 0.5,
-        mask_fraction: float = 0.1,
-        threshold: float | None = 0.6,
-        n_jobs: int | None = None,
-        callback: Callable | None = None,
-        random_state: Any = None,
-    ) -> None:
-        self.selector = selector
-        self.n_features_to_select = n_features_to_select
-        self.n_repeats = n_repeats
-        self.sample_fraction = sample_fraction
-        self.mask_fraction = mask_fraction
-        self.threshold = threshold
-        self.n_jobs = n_jobs
-        self.callback = callback
-        self.random_state = random_state
+    selector: Any = parameter(None, HasMethods(["fit", "get_support"]), None)
+    _: KW_ONLY
+    n_features_to_select: float | None = parameter(
+        None, AT_LEAST_ONE, Interval(Real, 0, 1, closed="neither"), None
+    )
+    n_repeats: int = parameter(50, AT_LEAST_ONE)
+    sample_fraction: float = parameter(0.5, Interval(Real, 0, 1, closed="right"))
+    mask_fraction: float = parameter(0.1, Interval(Real, 0, 1, closed="left"))
+    threshold: float | None = parameter(0.6, Interval(Real, 0, 1, closed="right"), None)
+    n_jobs: int | None = parameter(None, Integral, None)
+    callback: Callable | None = parameter(None)
+    random_state: Any = parameter(None)
 
     def _fit(self, X: Any, labels: Labels) -> None:
         seeds = check_random_state(self.random_state).randint(2**31 - 1, size=self.n_repeats + 1)

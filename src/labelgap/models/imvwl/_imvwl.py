@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Mapping
-from dataclasses import replace
-from numbers import Integral, Real
-from typing import Any, ClassVar, Literal, NamedTuple
+from dataclasses import KW_ONLY, replace
+from numbers import Real
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from scipy import sparse
@@ -45,6 +45,7 @@ from labelgap.models.imvwl._scaled_views import (
     learn_scaling,
     read_views,
 )
+from labelgap.parameters import AT_LEAST_ONE, NOT_NEGATIVE, POSITIVE, parameter, with_parameters
 from labelgap.views import (
     Views,
     count_factors,
@@ -91,6 +92,7 @@ class LogisticPredictor(NamedTuple):
         return ((features - self.centre) / self.scale) @ self.coef + self.intercept
 
 
+@with_parameters
 class IMVWL(ClassNamePrefixFeaturesOutMixin, TransformerMixin, LabelGapClassifier):
     """Incomplete multi-view weak-label learning: missing labels and missing views together [1]_.
 
@@ -143,19 +145,12 @@ class IMVWL(ClassNamePrefixFeaturesOutMixin, TransformerMixin, LabelGapClassifie
         coordinates (the components have one scale together).
     n_components : int, default=300
         Number of principal components for ``predictor="combined"``.
-    max_iter : int, default=60
-    tol : float, default=0.0
-        Converged when the objective falls by less than ``tol`` times its size.
     n_sweeps : int, default=2
         Sweeps over the coordinates of V and of U in each iteration.
     n_steps : int, default=5
         Steps of conjugate gradient for W and of proximal gradient for S in each iteration.
     init : "random" or array of shape (n_features, n_factors), default="random"
         Where U starts; "random" takes means of a few rows.
-    callback : callable, default=None
-        Called with a :class:`labelgap.fitting.Progress` after every iteration; returning True
-        stops.
-    random_state : int, RandomState or None, default=None
 
     Attributes
     ----------
@@ -170,8 +165,6 @@ class IMVWL(ClassNamePrefixFeaturesOutMixin, TransformerMixin, LabelGapClassifie
     view_contribution_ : dict from name to ViewContribution
     views_ : Views
     scaling_ : ColumnScaling
-    trace_ : Trace
-        Objective of every iteration, to be minimised, and how the fit ended.
     label_trace_ : Trace or None
         The same of W and S, when ``supervised=False``.
     slope_, intercept_ : float
@@ -180,9 +173,6 @@ class IMVWL(ClassNamePrefixFeaturesOutMixin, TransformerMixin, LabelGapClassifie
     logistic_ : LogisticPredictor or None
     components_ : ViewComponents or None
         For ``predictor="combined"``.
-    n_iter_ : int
-    classes_, n_features_in_, feature_names_in_
-        As in every estimator.
 
     References
     ----------
@@ -205,76 +195,27 @@ class IMVWL(ClassNamePrefixFeaturesOutMixin, TransformerMixin, LabelGapClassifie
     """
 
     _allow_missing_features = True
-    _parameter_constraints: ClassVar[dict[str, list]] = {
-        "views": [Mapping, None],
-        "n_factors": [
-            Interval(Integral, 1, None, closed="left"),
-            Interval(Real, 0, 1, closed="right"),
-        ],
-        "alpha": [Interval(Real, 0, None, closed="left")],
-        "beta": [Interval(Real, 0, None, closed="left")],
-        "ridge": [Interval(Real, 0, None, closed="left")],
-        "supervised": ["boolean"],
-        "correlation": ["boolean"],
-        "concatenate": ["boolean"],
-        "scaling": [StrOptions({"balance", "range"}), None],
-        "fit_intercept": ["boolean"],
-        "predictor": [StrOptions({"joint", "logistic", "combined"})],
-        "C": [Interval(Real, 0, None, closed="neither")],
-        "n_components": [Interval(Integral, 1, None, closed="left")],
-        "max_iter": [Interval(Integral, 1, None, closed="left")],
-        "tol": [Interval(Real, 0, None, closed="left")],
-        "n_sweeps": [Interval(Integral, 1, None, closed="left")],
-        "n_steps": [Interval(Integral, 1, None, closed="left")],
-        "init": [StrOptions({"random"}), np.ndarray],
-        "callback": [callable, None],
-        "random_state": ["random_state"],
-    }
-
-    def __init__(
-        self,
-        views: Mapping[str, Any] | None = None,
-        n_factors: int | float = 0.5,
-        *,
-        alpha: float = 0.01,
-        beta: float = 0.01,
-        ridge: float = 0.01,
-        supervised: bool = True,
-        correlation: bool = True,
-        concatenate: bool = False,
-        scaling: Literal["balance", "range"] | None = "balance",
-        fit_intercept: bool = False,
-        predictor: Literal["joint", "logistic", "combined"] = "joint",
-        C: float = 1 / 30,
-        n_components: int = 300,
-        max_iter: int = 60,
-        tol: float = 0.0,
-        n_sweeps: int = 2,
-        n_steps: int = 5,
-        init: Any = "random",
-        callback: Callable | None = None,
-        random_state: Any = None,
-    ) -> None:
-        self.views = views
-        self.n_factors = n_factors
-        self.alpha = alpha
-        self.beta = beta
-        self.ridge = ridge
-        self.supervised = supervised
-        self.correlation = correlation
-        self.concatenate = concatenate
-        self.scaling = scaling
-        self.fit_intercept = fit_intercept
-        self.predictor = predictor
-        self.C = C
-        self.n_components = n_components
-        self.max_iter = max_iter
-        self.tol = tol
-        self.n_sweeps = n_sweeps
-        self.n_steps = n_steps
-        self.init = init
-        self.callback = callback
-        self.random_state = random_state
+    views: Mapping[str, Any] | None = parameter(None, Mapping, None)
+    n_factors: int | float = parameter(0.5, AT_LEAST_ONE, Interval(Real, 0, 1, closed="right"))
+    _: KW_ONLY
+    alpha: float = parameter(0.01, NOT_NEGATIVE)
+    beta: float = parameter(0.01, NOT_NEGATIVE)
+    ridge: float = parameter(0.01, NOT_NEGATIVE)
+    supervised: bool = parameter(True)
+    correlation: bool = parameter(True)
+    concatenate: bool = parameter(False)
+    scaling: Literal["balance", "range"] | None = parameter("balance")
+    fit_intercept: bool = parameter(False)
+    predictor: Literal["joint", "logistic", "combined"] = parameter("joint")
+    C: float = parameter(1 / 30, POSITIVE)
+    n_components: int = parameter(300, AT_LEAST_ONE)
+    max_iter: int = parameter(60)
+    tol: float = parameter(0.0)
+    n_sweeps: int = parameter(2, AT_LEAST_ONE)
+    n_steps: int = parameter(5, AT_LEAST_ONE)
+    init: Any = parameter("random", StrOptions({"random"}), np.ndarray)
+    callback: Callable | None = parameter(None)
+    random_state: Any = parameter(None)
 
     # -- learning -----------------------------------------------------------------------------
 

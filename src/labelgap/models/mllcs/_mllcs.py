@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
-from dataclasses import replace
-from numbers import Integral, Real
-from typing import Any, ClassVar, Literal, Self
+from dataclasses import KW_ONLY, replace
+from numbers import Real
+from typing import Any, Literal, Self
 
 import numpy as np
 from scipy.special import expit, ndtri
@@ -36,6 +36,7 @@ from labelgap.models.mllcs._mllcs_rows import (
     with_ones,
 )
 from labelgap.models.mllcs._mllcs_unseen import LabelFactors
+from labelgap.parameters import AT_LEAST_ONE, NOT_NEGATIVE, POSITIVE, parameter, with_parameters
 from labelgap.propensity import unlabeled_posterior
 from labelgap.zero_shot import ZeroShotClassifier
 
@@ -48,6 +49,7 @@ _MAX_ITER = 30
 _ANCHORS_LATER, _STEPS_LATER = 4_000, 20
 
 
+@with_parameters
 class MLLCS(ZeroShotClassifier):
     """Latent factors of labels and of their co-occurrence counts; predicts unseen labels.
 
@@ -107,9 +109,6 @@ class MLLCS(ZeroShotClassifier):
         Samples in a block; by default as many as fit :mod:`labelgap.memory`.
     device : str, default=None
         Device of torch ("cuda", "cpu") for everything of the size samples x labels.
-    callback : callable, default=None
-        Called with a :class:`labelgap.fitting.Progress` after every iteration.
-    random_state : int, RandomState or None, default=None
 
     Attributes
     ----------
@@ -156,80 +155,32 @@ class MLLCS(ZeroShotClassifier):
     (200, 1)
     """
 
-    _parameter_constraints: ClassVar[dict[str, list]] = {
-        "n_factors": [Interval(Integral, 1, None, closed="left"), None],
-        "lambda_u": [Interval(Real, 0, None, closed="neither")],
-        "lambda_v": [Interval(Real, 0, None, closed="neither")],
-        "lambda_w": [Interval(Real, 0, None, closed="neither")],
-        "lambda_beta": [Interval(Real, 0, None, closed="neither")],
-        "lambda_map": [Interval(Real, 0, None, closed="neither")],
-        "count_weight": [Interval(Real, 0, None, closed="left")],
-        "r": [Interval(Real, 0, None, closed="neither"), StrOptions({"learn"})],
-        "diagonal": ["boolean"],
-        "unseen": [StrOptions({"moments", "constrained", "linear", "kernel"})],
-        "slack": [Interval(Real, 0, None, closed="neither")],
-        "joint": ["boolean"],
-        "label_frequency": [
-            Interval(Real, 0, 1, closed="neither"),
-            StrOptions({"estimate"}),
-            None,
-        ],
-        "text_encoder": [StrOptions({"static", "tfidf"}), HasMethods(["encode"]), None],
-        "inference": [StrOptions({"em", "online", "gibbs"}), EM, OnlineEM, Gibbs],
-        "max_iter": [Interval(Integral, 1, None, closed="left"), None],
-        "tol": [Interval(Real, 0, None, closed="left"), None],
-        "block_rows": [Interval(Integral, 1, None, closed="left"), None],
-        "device": [str, None],
-        "callback": [callable, None],
-        "random_state": ["random_state"],
-    }
-
-    def __init__(
-        self,
-        n_factors: int | None = None,
-        *,
-        lambda_u: float = 1.0,
-        lambda_v: float = 1.0,
-        lambda_w: float = 0.4,
-        lambda_beta: float = 1.0,
-        lambda_map: float = 1.0,
-        count_weight: float = 0.1,
-        r: float | Literal["learn"] = 5.0,
-        diagonal: bool = True,
-        unseen: Literal["moments", "constrained", "linear", "kernel"] = "constrained",
-        slack: float = 0.1,
-        joint: bool = False,
-        label_frequency: float | Literal["estimate"] | None = None,
-        text_encoder: Any = None,
-        inference: Any = "em",
-        max_iter: int | None = None,
-        tol: float | None = None,
-        block_rows: int | None = None,
-        device: str | None = None,
-        callback: Callable | None = None,
-        random_state: Any = None,
-    ) -> None:
-        self.n_factors = n_factors
-        self.lambda_u = lambda_u
-        self.lambda_v = lambda_v
-        self.lambda_w = lambda_w
-        self.lambda_beta = lambda_beta
-        self.lambda_map = lambda_map
-        self.count_weight = count_weight
-        self.r = r
-        self.diagonal = diagonal
-        self.unseen = unseen
-        self.slack = slack
-        self.joint = joint
-        self.label_frequency = label_frequency
-        self.text_encoder = text_encoder
-        self.inference = inference
-        self.max_iter = max_iter
-        self.tol = tol
-        self.block_rows = block_rows
-        self.device = device
-        self.callback = callback
-        self.random_state = random_state
+    n_factors: int | None = parameter(None, AT_LEAST_ONE, None)
+    _: KW_ONLY
+    lambda_u: float = parameter(1.0, POSITIVE)
+    lambda_v: float = parameter(1.0, POSITIVE)
+    lambda_w: float = parameter(0.4, POSITIVE)
+    lambda_beta: float = parameter(1.0, POSITIVE)
+    lambda_map: float = parameter(1.0, POSITIVE)
+    count_weight: float = parameter(0.1, NOT_NEGATIVE)
+    r: float | Literal["learn"] = parameter(5.0, POSITIVE, StrOptions({"learn"}))
+    diagonal: bool = parameter(True)
+    unseen: Literal["moments", "constrained", "linear", "kernel"] = parameter("constrained")
+    slack: float = parameter(0.1, POSITIVE)
+    joint: bool = parameter(False)
+    label_frequency: float | Literal["estimate"] | None = parameter(
+        None, Interval(Real, 0, 1, closed="neither"), StrOptions({"estimate"}), None
+    )
+    text_encoder: Any = parameter(
+        None, StrOptions({"static", "tfidf"}), HasMethods(["encode"]), None
+    )
+    inference: Any = parameter("em", StrOptions({"em", "online", "gibbs"}), EM, OnlineEM, Gibbs)
+    max_iter: int | None = parameter(None, AT_LEAST_ONE, None)
+    tol: float | None = parameter(None, NOT_NEGATIVE, None)
+    block_rows: int | None = parameter(None, AT_LEAST_ONE, None)
+    device: str | None = parameter(None)
+    callback: Callable | None = parameter(None)
+    random_state: Any = parameter(None)
 
     @property
     def _zeros(self) -> Any:  # type: ignore[override]

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Mapping
+from dataclasses import KW_ONLY
 from numbers import Integral, Real
-from typing import Any, ClassVar, Literal
+from typing import Any, Literal
 
 import numpy as np
 from scipy.special import expit
@@ -33,6 +34,7 @@ from labelgap.models.rmfl._rmfl_objective import (
     held_out_scores,
     impute_rows,
 )
+from labelgap.parameters import AT_LEAST_ONE, NOT_NEGATIVE, POSITIVE, parameter, with_parameters
 
 __all__ = ["RMFL"]
 
@@ -44,6 +46,7 @@ _POLISH = 100
 ThresholdName = Literal["zero", "hamming", "f1"]
 
 
+@with_parameters
 class RMFL(LabelGapClassifier):
     """Regularised matrix factorisation for labels of which many are missing.
 
@@ -96,7 +99,6 @@ class RMFL(LabelGapClassifier):
         Of the systems of U and V. "exact" is for small problems.
     n_cg : int, default=10
         Steps of conjugate gradient for each of them and iteration.
-    max_iter : int, default=200
     tol : float, default=1e-5
         Stop when the objective falls by less than ``tol`` times its size; 0 to run ``max_iter``
         iterations on purpose.
@@ -111,9 +113,6 @@ class RMFL(LabelGapClassifier):
     device : str, default=None
         Device of torch ("cuda", "cpu") for the inverse of the kernel matrix and its products,
         which are the greater part of a fit to many rows.
-    callback : callable, default=None
-        Called with a :class:`labelgap.fitting.Progress` after every iteration; True stops.
-    random_state : int, RandomState or None, default=None
 
     Attributes
     ----------
@@ -159,88 +158,32 @@ class RMFL(LabelGapClassifier):
     (100, 6)
     """
 
-    _parameter_constraints: ClassVar[dict[str, list]] = {
-        "n_factors": [_AT_LEAST_ONE],
-        "lambda_1": [_NOT_NEGATIVE],
-        "lambda_2": [_NOT_NEGATIVE],
-        "lambda_3": [_POSITIVE],
-        "lambda_4": [_POSITIVE],
-        "ridge_v": [_NOT_NEGATIVE],
-        "kernel": [StrOptions(_KERNELS), callable],
-        "gamma": [_POSITIVE, None],
-        "kernel_params": [dict, None],
-        "approximation": [StrOptions({"nystroem", "random_features"}), None],
-        "n_components": [_AT_LEAST_ONE],
-        "n_neighbors": [_AT_LEAST_ONE],
-        "graph": [StrOptions({"exact", "approximate"}), "sparse matrix"],
-        "lle_reg": [_POSITIVE],
-        "width": [_AT_LEAST_ONE, None],
-        "solver": [StrOptions({"cg", "exact"})],
-        "n_cg": [_AT_LEAST_ONE],
-        "max_iter": [_AT_LEAST_ONE],
-        "tol": [_NOT_NEGATIVE],
-        "n_init": [_AT_LEAST_ONE],
-        "init": [StrOptions({"labels", "random"}), tuple, list],
-        "thresholds": [StrOptions({"zero", "hamming", "f1"})],
-        "device": [str, None],
-        "callback": [callable, None],
-        "random_state": ["random_state"],
-    }
-
-    def __init__(
-        self,
-        n_factors: int = 20,
-        *,
-        lambda_1: float = 10.0,
-        lambda_2: float = 1.0,
-        lambda_3: float = 10.0,
-        lambda_4: float = 1.0,
-        ridge_v: float = 10.0,
-        kernel: str | Callable = "rbf",
-        gamma: float | None = None,
-        kernel_params: Mapping[str, Any] | None = None,
-        approximation: Literal["nystroem", "random_features"] | None = None,
-        n_components: int = 1000,
-        n_neighbors: int = 10,
-        graph: Any = "exact",
-        lle_reg: float = 1e-3,
-        width: int | None = None,
-        solver: Literal["cg", "exact"] = "cg",
-        n_cg: int = 10,
-        max_iter: int = 200,
-        tol: float = 1e-5,
-        n_init: int = 1,
-        init: Any = "labels",
-        thresholds: ThresholdName = "zero",
-        device: str | None = None,
-        callback: Callable | None = None,
-        random_state: Any = None,
-    ) -> None:
-        self.n_factors = n_factors
-        self.lambda_1 = lambda_1
-        self.lambda_2 = lambda_2
-        self.lambda_3 = lambda_3
-        self.lambda_4 = lambda_4
-        self.ridge_v = ridge_v
-        self.kernel = kernel
-        self.gamma = gamma
-        self.kernel_params = kernel_params
-        self.approximation = approximation
-        self.n_components = n_components
-        self.n_neighbors = n_neighbors
-        self.graph = graph
-        self.lle_reg = lle_reg
-        self.width = width
-        self.solver = solver
-        self.n_cg = n_cg
-        self.max_iter = max_iter
-        self.tol = tol
-        self.n_init = n_init
-        self.init = init
-        self.thresholds = thresholds
-        self.device = device
-        self.callback = callback
-        self.random_state = random_state
+    n_factors: int = parameter(20, AT_LEAST_ONE)
+    _: KW_ONLY
+    lambda_1: float = parameter(10.0, NOT_NEGATIVE)
+    lambda_2: float = parameter(1.0, NOT_NEGATIVE)
+    lambda_3: float = parameter(10.0, POSITIVE)
+    lambda_4: float = parameter(1.0, POSITIVE)
+    ridge_v: float = parameter(10.0, NOT_NEGATIVE)
+    kernel: str | Callable = parameter("rbf", StrOptions(_KERNELS), callable)
+    gamma: float | None = parameter(None, POSITIVE, None)
+    kernel_params: Mapping[str, Any] | None = parameter(None, dict, None)
+    approximation: Literal["nystroem", "random_features"] | None = parameter(None)
+    n_components: int = parameter(1000, AT_LEAST_ONE)
+    n_neighbors: int = parameter(10, AT_LEAST_ONE)
+    graph: Any = parameter("exact", StrOptions({"exact", "approximate"}), "sparse matrix")
+    lle_reg: float = parameter(1e-3, POSITIVE)
+    width: int | None = parameter(None, AT_LEAST_ONE, None)
+    solver: Literal["cg", "exact"] = parameter("cg")
+    n_cg: int = parameter(10, AT_LEAST_ONE)
+    max_iter: int = parameter(200)
+    tol: float = parameter(1e-5)
+    n_init: int = parameter(1, AT_LEAST_ONE)
+    init: Any = parameter("labels", StrOptions({"labels", "random"}), tuple, list)
+    thresholds: ThresholdName = parameter("zero")
+    device: str | None = parameter(None)
+    callback: Callable | None = parameter(None)
+    random_state: Any = parameter(None)
 
     # -- learning -----------------------------------------------------------------------------
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
+from dataclasses import KW_ONLY
 from numbers import Integral
-from typing import Any, ClassVar, Literal
+from typing import Any, Literal
 
 import numpy as np
 from sklearn.base import clone
@@ -23,6 +24,7 @@ from labelgap.labels import Labels, LabelWarning
 from labelgap.models.rmfl._rmfl import RMFL
 from labelgap.models.rmfl._rmfl_features import draw_seed, prepare, working_rows
 from labelgap.models.rmfl._rmfl_labels import signed_targets
+from labelgap.parameters import AT_LEAST_ONE, parameter, with_parameters
 
 __all__ = ["RMFLCV"]
 
@@ -31,6 +33,7 @@ _TURNS = ("lambda_4", "lambda_3", "ridge_v", "lambda_1", "lambda_2")
 _FEWEST_PER_ROW = 7
 
 
+@with_parameters
 class RMFLCV(LabelGapClassifier):
     """Fit :class:`RMFL` with weights chosen by cross-validation on the observed entries.
 
@@ -90,45 +93,19 @@ class RMFLCV(LabelGapClassifier):
     ['lambda_1', 'lambda_2', 'lambda_3', 'lambda_4', 'ridge_v']
     """
 
-    _parameter_constraints: ClassVar[dict[str, list]] = {
-        "estimator": [RMFL, None],
-        **{name: ["array-like"] for name in _SEARCHED},
-        "search": [StrOptions({"grid", "coordinate"})],
-        "n_candidates": [Interval(Integral, 1, None, closed="left"), None],
-        "cv": [Interval(Integral, 2, None, closed="left"), HasMethods(["split"])],
-        "scoring": [StrOptions(set(metrics.METRICS)), None],
-        "n_jobs": [Integral, None],
-        "random_state": ["random_state"],
-    }
-
-    def __init__(
-        self,
-        estimator: RMFL | None = None,
-        *,
-        lambda_1: Sequence[float] = (0.1, 1.0, 10.0),
-        lambda_2: Sequence[float] = (0.01, 1.0, 100.0),
-        lambda_3: Sequence[float] = (0.1, 1.0, 10.0, 100.0),
-        lambda_4: Sequence[float] = (0.0625, 0.25, 1.0, 4.0),
-        ridge_v: Sequence[float] = (3.0, 10.0, 30.0),
-        search: Literal["grid", "coordinate"] = "coordinate",
-        n_candidates: int | None = None,
-        cv: Any = 5,
-        scoring: str | None = None,
-        n_jobs: int | None = None,
-        random_state: Any = None,
-    ) -> None:
-        self.estimator = estimator
-        self.lambda_1 = lambda_1
-        self.lambda_2 = lambda_2
-        self.lambda_3 = lambda_3
-        self.lambda_4 = lambda_4
-        self.ridge_v = ridge_v
-        self.search = search
-        self.n_candidates = n_candidates
-        self.cv = cv
-        self.scoring = scoring
-        self.n_jobs = n_jobs
-        self.random_state = random_state
+    estimator: RMFL | None = parameter(None, RMFL, None)
+    _: KW_ONLY
+    lambda_1: Sequence[float] = parameter((0.1, 1.0, 10.0), "array-like")
+    lambda_2: Sequence[float] = parameter((0.01, 1.0, 100.0), "array-like")
+    lambda_3: Sequence[float] = parameter((0.1, 1.0, 10.0, 100.0), "array-like")
+    lambda_4: Sequence[float] = parameter((0.0625, 0.25, 1.0, 4.0), "array-like")
+    ridge_v: Sequence[float] = parameter((3.0, 10.0, 30.0), "array-like")
+    search: Literal["grid", "coordinate"] = parameter("coordinate")
+    n_candidates: int | None = parameter(None, AT_LEAST_ONE, None)
+    cv: Any = parameter(5, Interval(Integral, 2, None, closed="left"), HasMethods(["split"]))
+    scoring: str | None = parameter(None, StrOptions(set(metrics.METRICS)), None)
+    n_jobs: int | None = parameter(None, Integral, None)
+    random_state: Any = parameter(None)
 
     def _fit(self, X: Any, labels: Labels) -> None:
         seed = draw_seed(self.random_state)
