@@ -18,7 +18,7 @@ __all__ = [
     "POSITIVE",
     "SharedParameter",
     "parameter",
-    "share_documentation",
+    "fill_documentation",
     "with_parameters",
 ]
 
@@ -110,13 +110,13 @@ def with_parameters(estimator: _Class) -> _Class:
             constraints[field.name] = valid or _valid_by(hints[field.name])
             delattr(estimator, field.name)  # an attribute of instances alone
     estimator._parameter_constraints = constraints  # type: ignore[attr-defined]
-    return share_documentation(shared)(estimator)
+    return fill_documentation(shared)(estimator)
 
 
 _Documented = TypeVar("_Documented", bound=Callable)
 
 
-def share_documentation(
+def fill_documentation(
     shared: Mapping[str, SharedParameter],
 ) -> Callable[[_Documented], _Documented]:
     """Return a decorator that documents the parameters which a docstring leaves out.
@@ -131,8 +131,8 @@ def share_documentation(
 
     Examples
     --------
-    >>> from labelgap.parameters import SharedParameter, share_documentation
-    >>> @share_documentation({"k": SharedParameter("int", "How many.")})
+    >>> from labelgap.parameters import SharedParameter, fill_documentation
+    >>> @fill_documentation({"k": SharedParameter("int", "How many.")})
     ... def best(k=5):
     ...     pass
     >>> print(best.__doc__)
