@@ -147,6 +147,7 @@ class GenEML(Iterative, LabelGapClassifier):
     """
 
     _zeros = "unlabeled"
+
     n_factors: int | None = parameter(None, AT_LEAST_ONE, None)
     _: KW_ONLY
     lambda_u: float = parameter(0.1, POSITIVE)

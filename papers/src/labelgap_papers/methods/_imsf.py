@@ -108,6 +108,7 @@ class IMSF(Iterative, LabelGapClassifier):
     """
 
     _allow_missing_features = True
+
     views: Mapping[str, Any] | None = parameter(None, Mapping, None)
     alpha: float = parameter(0.1, NOT_NEGATIVE)
     _: KW_ONLY

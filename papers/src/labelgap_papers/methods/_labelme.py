@@ -93,6 +93,7 @@ class LabelMe(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Iterative, Labe
     """
 
     _allow_missing_features = True
+
     views: Mapping[str, Any] | None = parameter(None, Mapping, None)
     n_factors: int | float = parameter(0.5, AT_LEAST_ONE, Interval(Real, 0, 1, closed="right"))
     _: KW_ONLY

@@ -89,6 +89,7 @@ class MVLIV(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Iterative, LabelG
     """
 
     _allow_missing_features = True
+
     views: Mapping[str, Any] | None = parameter(None, Mapping, None)
     n_factors: int | float = parameter(0.5, AT_LEAST_ONE, Interval(Real, 0, 1, closed="right"))
     _: KW_ONLY

@@ -209,6 +209,7 @@ default="auto"
     """
 
     _zeros = "unlabeled"
+
     n_factors: int | None = parameter(None, AT_LEAST_ONE, None)
     _: KW_ONLY
     n_components: int | Literal["holdout"] = parameter(1, AT_LEAST_ONE, StrOptions({"holdout"}))

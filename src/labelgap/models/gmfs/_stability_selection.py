@@ -88,6 +88,7 @@ class StabilitySelection(SelectorMixin, LabelGapClassifier):
     """
 
     _zeros = "unlabeled"
+
     selector: Any = parameter(None, HasMethods(["fit", "get_support"]), None)
     _: KW_ONLY
     n_features_to_select: float | None = parameter(

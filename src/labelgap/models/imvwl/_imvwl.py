@@ -195,6 +195,7 @@ class IMVWL(ClassNamePrefixFeaturesOutMixin, TransformerMixin, LabelGapClassifie
     """
 
     _allow_missing_features = True
+
     views: Mapping[str, Any] | None = parameter(None, Mapping, None)
     n_factors: int | float = parameter(0.5, AT_LEAST_ONE, Interval(Real, 0, 1, closed="right"))
     _: KW_ONLY
