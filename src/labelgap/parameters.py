@@ -17,8 +17,8 @@ __all__ = [
     "NOT_NEGATIVE",
     "POSITIVE",
     "SharedParameter",
-    "parameter",
     "fill_documentation",
+    "parameter",
     "with_parameters",
 ]
 
