@@ -33,6 +33,7 @@ LAYERS: list[tuple[str, dict[str, str]]] = [
             "imputers": "probability of each entry",
             "models": "the five systems",
             "networks": "all labels at once",
+            "label_tree": "thousands of labels",
             "baselines": "simple methods",
         },
     ),

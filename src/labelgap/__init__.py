@@ -15,6 +15,7 @@ if TYPE_CHECKING:
         KNeighborsLabels,
         LabelPrior,
     )
+    from labelgap.label_tree import ProbabilisticLabelTree
     from labelgap.labels import Labels, LabelWarning, State, as_labels
     from labelgap.mend import Mend
     from labelgap.models.bmlpl import BMLPL
@@ -44,6 +45,7 @@ _HOMES = {
     "LabelWarning": "labels",
     "Labels": "labels",
     "Mend": "mend",
+    "ProbabilisticLabelTree": "label_tree",
     "State": "labels",
     "as_labels": "labels",
     "Audit": "auditing",
@@ -70,6 +72,7 @@ __all__ = [
     "LabelWarning",
     "Labels",
     "Mend",
+    "ProbabilisticLabelTree",
     "State",
     "__version__",
     "as_labels",

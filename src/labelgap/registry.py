@@ -152,6 +152,13 @@ ESTIMATORS: tuple[EstimatorRecord, ...] = (
         command="network",
     ),
     EstimatorRecord(
+        "ProbabilisticLabelTree",
+        "labelgap.label_tree",
+        "Thousands of labels and more: a tree of sparse linear models, fast to fit and to search.",
+        ("unknown",),
+        command="label-tree",
+    ),
+    EstimatorRecord(
         "BinaryRelevance",
         "labelgap.baselines",
         "Any scikit-learn classifier, one per label, trained on the rows where the label is known.",

@@ -22,6 +22,7 @@ from labelgap.baselines import (
     LabelPrior,
 )
 from labelgap.fitting import EM, Gibbs, OnlineEM
+from labelgap.label_tree import ProbabilisticLabelTree
 from labelgap.mend import Mend
 from labelgap.models.bmlpl import BMLPL
 from labelgap.models.gmfs import GMFS, StabilitySelection
@@ -136,6 +137,11 @@ CASES = [
         expected_failures=ITERATIONS_OF_ONE,
         tolerance=1e-3,
         slow=True,
+    ),
+    Case(
+        ProbabilisticLabelTree(tol=1e-5, max_iter=1000, prune=0.0, unit_rows=False),
+        grid={"C": [0.1, 1.0], "positive_weight": [1.0, 2.0]},
+        tolerance=1e-3,
     ),
     Case(CooccurrenceVote(PRECISE), grid={"estimator__C": [0.1, 1.0]}),
     Case(CooccurrenceVote(GaussianNB())),
