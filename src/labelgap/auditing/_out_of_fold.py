@@ -220,15 +220,19 @@ class OutOfFold:
     def _fit_text(
         self, at: np.ndarray, features: list[np.ndarray], joint: np.ndarray, helped: np.ndarray
     ) -> None:
-        """Learn what texts add to each of the probabilities, from rows that were left out."""
+        """Learn what texts add to the probabilities, from rows that were left out.
+
+        How much they say is learned beside the features alone: other labels of an item were
+        recorded by the same hand, and take from its words what they explain together.
+        """
         if self.source.text is None:
             return
         match, labels = self.source.text.rows(at), self.labels[at]
         alone, both = (_bounded_log_odds(score) for score in self._stacked(features, joint))
-        self._text_models = (
-            TextEntryModel().fit(alone, labels, match),
-            TextEntryModel().fit(both, labels, match, helped),
-        )
+        first = TextEntryModel().fit(alone, labels, match)
+        weight = first.weights_.text
+        second = TextEntryModel().fit(both, labels, match, helped, text_weight=weight)
+        self._text_models = first, second
 
     def _feature_models(self, opened: np.ndarray) -> list[FeatureModel]:
         source, labels = self.source, self.labels

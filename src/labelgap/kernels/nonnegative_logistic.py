@@ -10,12 +10,16 @@ __all__ = ["fit_nonnegative_logistic"]
 
 
 def fit_nonnegative_logistic(
-    design: np.ndarray, y: np.ndarray, l2: float, n_nonnegative: int
+    design: np.ndarray,
+    y: np.ndarray,
+    l2: float,
+    n_nonnegative: int,
+    offset: np.ndarray | float = 0.0,
 ) -> np.ndarray:
     """Return the weights of the columns and an intercept; the first ``n_nonnegative`` at least zero.
 
     Minimises the log-loss plus ``l2 / 2`` times the squared weights of standardised columns. A
-    constant column has the weight 0.
+    constant column has the weight 0. ``offset`` is what else the log-odds have.
     """
     mean, scale = design.mean(axis=0), design.std(axis=0)
     constant = scale <= 1e-9 * np.maximum(1.0, np.abs(mean))
@@ -25,7 +29,7 @@ def fit_nonnegative_logistic(
     ridge = np.append(np.full(design.shape[1], float(l2)), 0.0)
 
     def loss_and_gradient(weights: np.ndarray) -> tuple[float, np.ndarray]:
-        z = standard @ weights
+        z = standard @ weights + offset
         loss = float((np.logaddexp(0, z) - y * z).sum() + 0.5 * (ridge * weights**2).sum())
         return loss, standard.T @ (expit(z) - y) + ridge * weights
 

@@ -49,10 +49,8 @@ class TextEntryModel(BaseEstimator):
     ----------
     l2 : float, default=1.0
         Ridge penalty of the weights of standardised columns.
-    n_folds : int, default=5
-        Folds of items for :meth:`cross_fitted`.
     random_state : int, RandomState or None, default=0
-        Of the folds, and of the items to learn from where there are over two million entries.
+        Of the items to learn from where there are over two million entries.
 
     Attributes
     ----------
@@ -77,13 +75,18 @@ class TextEntryModel(BaseEstimator):
     (True, 0.0)
     """
 
-    def __init__(self, *, l2: float = 1.0, n_folds: int = 5, random_state: Any = 0) -> None:
+    def __init__(self, *, l2: float = 1.0, random_state: Any = 0) -> None:
         self.l2 = l2
-        self.n_folds = n_folds
         self.random_state = random_state
 
     def fit(
-        self, scores: np.ndarray, labels: Labels, match: TextMatch, entries: Any = None
+        self,
+        scores: np.ndarray,
+        labels: Labels,
+        match: TextMatch,
+        entries: Any = None,
+        *,
+        text_weight: float | None = None,
     ) -> Self:
         """Learn the weights.
 
@@ -96,9 +99,23 @@ class TextEntryModel(BaseEstimator):
         match : TextMatch
         entries : bool array of shape (n_items, n_labels), default=None
             Which entries to learn from; None takes all.
+        text_weight : float, default=None
+            The weight of the texts, where it is known; None learns it.
         """
         _check_shapes(scores, labels, match)
-        self._learn(scores, labels, match, np.arange(labels.n_samples), entries)
+        n_relevant = labels.n_positives(axis=0)
+        self._log_frequency = np.log((n_relevant + 0.5) / (labels.n_samples + 1))
+        found = self._entries(scores, labels, match, entries)
+        if found is None:  # nothing to learn from: the scores stay as they are
+            self.weights_ = _Weights(1.0, 0.0 if text_weight is None else text_weight, 0.0, 0.0)
+            return self
+        design, y = found
+        if text_weight is None:
+            self.weights_ = _Weights(*map(float, fit_nonnegative_logistic(design, y, self.l2, 2)))
+            return self
+        offset = text_weight * design[:, 1]
+        rest = fit_nonnegative_logistic(design[:, [0, 2]], y, self.l2, 1, offset)
+        self.weights_ = _Weights(float(rest[0]), text_weight, float(rest[1]), float(rest[2]))
         return self
 
     def decision_function(self, scores: np.ndarray, match: TextMatch) -> np.ndarray:
@@ -115,41 +132,12 @@ class TextEntryModel(BaseEstimator):
             out[rows] = self._log_odds(scores[rows], match.best(rows))
         return out
 
-    def cross_fitted(self, scores: np.ndarray, labels: Labels, match: TextMatch) -> np.ndarray:
-        """Return the log-odds of every entry from weights that were learned without its item.
-
-        Parameters
-        ----------
-        scores, labels, match : as in :meth:`fit`
-
-        Returns
-        -------
-        ndarray of shape (n_items, n_labels)
-        """
-        _check_shapes(scores, labels, match)
-        n_folds = min(self.n_folds, labels.n_samples)
-        rng = check_random_state(self.random_state)
-        fold = rng.permutation(labels.n_samples) % n_folds
-        out = np.empty(labels.shape)
-        for left_out in range(n_folds):
-            self._learn(scores, labels, match, np.flatnonzero(fold != left_out))
-            for rows in _pieces(np.flatnonzero(fold == left_out), labels.n_labels):
-                out[rows] = self._log_odds(np.asarray(scores)[rows], match.best(rows))
-        self._learn(scores, labels, match, np.arange(labels.n_samples))
-        return out
-
-    def _learn(
-        self,
-        scores: np.ndarray,
-        labels: Labels,
-        match: TextMatch,
-        rows: np.ndarray,
-        entries: Any = None,
-    ) -> None:
-        n_relevant = labels[rows].n_positives(axis=0)
-        self._log_frequency = np.log((n_relevant + 0.5) / (rows.size + 1))
+    def _entries(
+        self, scores: np.ndarray, labels: Labels, match: TextMatch, entries: Any
+    ) -> tuple[np.ndarray, np.ndarray] | None:
+        """Return columns and targets of the entries to learn from; None where none is recorded."""
         columns, targets, is_named = [], [], []
-        for part in self._informative(labels, rows):
+        for part in self._informative(labels):
             states, named = labels[part].states(), match.named[part].toarray()
             known = states != State.UNKNOWN
             if entries is not None:
@@ -158,21 +146,19 @@ class TextEntryModel(BaseEstimator):
             columns.append(self._columns(*block)[known])
             targets.append((states == State.RELEVANT)[known])
             is_named.append(named[known])
-        if not columns or not any(target.any() for target in targets):
-            # nothing to learn texts from: the scores stay as they are
-            self.weights_ = _Weights(1.0, 0.0, 0.0, 0.0)
-            return
+        if not any(target.any() for target in targets):
+            return None
         design, y, named = (np.concatenate(arrays) for arrays in (columns, targets, is_named))
         if labels.unlabeled and y[~named].sum() >= _FEWEST_RECORDED:
             # a name says it already: whether it was recorded as well says little about other entries
             design, y = design[~named], y[~named]
-        y = y.astype(float)
-        self.weights_ = _Weights(*map(float, fit_nonnegative_logistic(design, y, self.l2, 2)))
+        return design, y.astype(float)
 
-    def _informative(self, labels: Labels, rows: np.ndarray) -> Iterator[np.ndarray]:
+    def _informative(self, labels: Labels) -> Iterator[np.ndarray]:
         """Rows to learn from, in pieces: those with a label, at most two million entries."""
+        rows = np.arange(labels.n_samples)
         if labels.unlabeled:
-            rows = rows[labels[rows].n_positives(axis=1) > 0]
+            rows = rows[labels.n_positives(axis=1) > 0]
         most = max(1, _MOST_ENTRIES // labels.n_labels)
         if rows.size > most:
             rng = check_random_state(self.random_state)
