@@ -19,17 +19,13 @@ __all__ = ["ESTIMATORS", "PublishedMethod"]
 class PublishedMethod(EstimatorRecord):
     """What is known of a published method without importing it.
 
-    Parameters
-    ----------
-    file : str
-        The module in `labelgap_papers.methods`.
-    unknown : {"ignored", "imputed", "warns"}, default="ignored"
-        What it does with unknown entries: it leaves them out, fills them in as its paper says, or
-        takes them for irrelevant ones with a warning.
-    params : mapping, default={}
-        Its settings in experiments, beside those that are tried.
-    candidates : mapping from parameter to values, or sequence of settings, default={}
-        What experiments try. With it, an experiment names the method in lower case.
+    file : str. The module in `labelgap_papers.methods`.
+    unknown : {"ignored", "imputed", "warns"}, default="ignored". What it does with unknown entries:
+        it leaves them out, fills them in as its paper says, or takes them for irrelevant ones with
+        a warning.
+    params : mapping, default={}. Its settings in experiments, beside those that are tried.
+    candidates : mapping from parameter to values, or sequence of settings, default={}. What
+        experiments try. With it, an experiment names the method in lower case.
 
     See Also
     --------

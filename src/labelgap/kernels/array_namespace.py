@@ -39,23 +39,13 @@ def _is_numpy(array: Any) -> bool:
 def array_namespace(*arrays: Any) -> ModuleType:
     """Return the module with the functions for these arrays.
 
-    Parameters
-    ----------
-    *arrays : numpy arrays, scipy sparse matrices, or arrays of one other library
-        ``None`` and plain numbers go with every library and are passed over.
-
-    Returns
-    -------
-    module
-        ``numpy`` itself for numpy arrays and scipy sparse matrices, and when there is no array
-        at all; otherwise the namespace of the arrays' own library (torch, cupy, ...) with the
-        names of the array API standard.
-
-    Raises
-    ------
-    TypeError
-        When the arrays are of several libraries or live on several devices, or when something
-        is no array.
+    *arrays : numpy arrays, scipy sparse matrices, or arrays of one other library. ``None`` and
+        plain numbers go with every library and are passed over.
+    Returns module. ``numpy`` itself for numpy arrays and scipy sparse matrices, and when there is
+        no array at all; otherwise the namespace of the arrays' own library (torch, cupy, ...) with
+        the names of the array API standard.
+    Raises TypeError. When the arrays are of several libraries or live on several devices, or when
+        something is no array.
     """
     arrays = tuple(a for a in arrays if a is not None and not isinstance(a, bool | int | float))
     if all(_is_numpy(array) for array in arrays):
@@ -80,11 +70,8 @@ def array_namespace(*arrays: Any) -> ModuleType:
 def to_numpy(array: Any) -> np.ndarray:
     """Return the values of an array of any library as a numpy array, copied from its device if need be.
 
-    Parameters
-    ----------
-    array : array
-        Of numpy, torch, cupy or another library of the array API standard. Sparse matrices are
-        refused with a TypeError, because they would have to be made dense.
+    array : array. Of numpy, torch, cupy or another library of the array API standard. Sparse
+        matrices are refused with a TypeError, because they would have to be made dense.
     """
     if sparse.issparse(array):
         raise TypeError("to_numpy does not make sparse matrices dense: call their .toarray()")
@@ -103,14 +90,10 @@ def to_numpy(array: Any) -> np.ndarray:
 def array_like(xp: ModuleType, values: Any, like: Any, *, dtype: Any = None) -> Any:
     """Return numbers or an array of the library ``xp``, with the dtype and on the device of ``like``.
 
-    Parameters
-    ----------
-    xp : module
-        From :func:`array_namespace`.
+    xp : module. From :func:`array_namespace`.
     values : number, numpy array, or array of the library
     like : array of the library
-    dtype : dtype of the library, default=None
-        Instead of that of ``like``.
+    dtype : dtype of the library, default=None. Instead of that of ``like``.
     """
     dtype = like.dtype if dtype is None else dtype
     if xp is np:
@@ -204,16 +187,12 @@ def solve_factored(
 ) -> tuple[Any, Any, Any]:
     """Return solutions of L L' z = b for a stack of lower factors, log |L L'|, and the inverses.
 
-    Parameters
-    ----------
-    xp : module
-        From :func:`array_namespace`.
+    xp : module. From :func:`array_namespace`.
     L : array of shape (n, k, k)
     right_side : array of shape (n, k)
-    noise : array of shape (n, k) or None
-        L'^-1 noise is added to the solutions.
-    covariance : False, "diagonal" or "full"
-        What of the inverses is returned: None, (n, k) or (n, k, k).
+    noise : array of shape (n, k) or None. L'^-1 noise is added to the solutions.
+    covariance : False, "diagonal" or "full". What of the inverses is returned: None, (n, k) or (n,
+        k, k).
     """
     y = _solve_triangular(xp, L, right_side[:, :, None], upper=False)
     y = y if noise is None else y + noise[:, :, None]

@@ -57,25 +57,16 @@ def coordinate_sweeps(
 ) -> np.ndarray:
     """Improve every row of ``Z`` by sweeps over its coordinates.
 
-    Parameters
-    ----------
-    Z : array of shape (n_samples, k)
-        The start, not negative; it is left alone.
-    linear : array of shape (n_samples, k)
-        The b_i.
-    shared : array of shape (n_patterns, k, k)
-        Symmetric and positive semi-definite.
-    pattern : int array of shape (n_samples,), default=None
-        Which shared matrix a row has; the first by default.
+    Z : array of shape (n_samples, k). The start, not negative; it is left alone.
+    linear : array of shape (n_samples, k). The b_i.
+    shared : array of shape (n_patterns, k, k). Symmetric and positive semi-definite.
+    pattern : int array of shape (n_samples,), default=None. Which shared matrix a row has; the
+        first by default.
     terms : RowTerms, default=None
-    n_sweeps : int, default=1
-        Largest number of sweeps over the coordinates of a row.
-    tol : float, default=0.0
-        A row is done when a sweep moves no coordinate by more than ``tol`` times the largest one.
-
-    Returns
-    -------
-    array of shape (n_samples, k)
+    n_sweeps : int, default=1. Largest number of sweeps over the coordinates of a row.
+    tol : float, default=0.0. A row is done when a sweep moves no coordinate by more than ``tol``
+        times the largest one.
+    Returns array of shape (n_samples, k)
     """
     n_samples, k = Z.shape
     Z = np.array(Z, dtype=np.float64, order="C")
@@ -302,18 +293,11 @@ def row_sweeps(V: np.ndarray, Z: np.ndarray, n_sweeps: int) -> np.ndarray:
     2 z_i . sum_{j != i} (v_i . v_j) z_j, so that the exact minimiser is minus that sum, scaled to
     length one; where the sum is zero every z_i is as good, and the row stays as it is.
 
-    Parameters
-    ----------
     V : array of shape (n_labels, n_factors)
-    Z : array of shape (n_labels, width)
-        Rows of length one; not changed.
-    n_sweeps : int
-        Passes over all rows, in the order of falling length of v_i, so that the result does not
-        depend on the order of the labels.
-
-    Returns
-    -------
-    array of shape (n_labels, width)
+    Z : array of shape (n_labels, width). Rows of length one; not changed.
+    n_sweeps : int. Passes over all rows, in the order of falling length of v_i, so that the result
+        does not depend on the order of the labels.
+    Returns array of shape (n_labels, width)
     """
     Z = np.array(Z, dtype=np.float64, order="C")
     V = np.ascontiguousarray(V, dtype=np.float64)

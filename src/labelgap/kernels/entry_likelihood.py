@@ -49,12 +49,10 @@ class LabelTerms(NamedTuple):
 def label_terms(psi: Any, states: Any, theta: Any = None) -> LabelTerms:
     """Return weights of psi and log-likelihood of the entries of some rows.
 
-    Parameters
-    ----------
-    psi : array of shape (n_samples, n_labels)
-        Log odds; of numpy or of any library of the array API standard.
+    psi : array of shape (n_samples, n_labels). Log odds; of numpy or of any library of the array
+        API standard.
     states : int8 array of shape (n_samples, n_labels)
-    theta : array of shape (n_labels,), (n_samples, n_labels), (n_samples, 1) or None, default=None
+    theta : array of shape (n_labels,), (n_samples, n_labels), (n_samples, 1) or None, default=None.
         Propensities, in (0, 1). With None an unlabeled zero is a zero.
     """
     xp = array_namespace(psi, states)
@@ -86,8 +84,6 @@ def with_soft_labels(terms: LabelTerms, psi: Any, soft: Any) -> LabelTerms:
 
     A soft label q has the log-likelihood q psi - log(1 + exp(psi)).
 
-    Parameters
-    ----------
     terms : LabelTerms
     psi, soft : arrays of shape (n_samples, n_soft)
     """

@@ -41,15 +41,9 @@ def canonical_rows(matrix: Any, name: str = "X") -> sparse.csr_array:
     Entries that are stored twice are added up, in a type in which the sum cannot overflow. The
     arrays are those of the matrix where nothing has to change, and copies otherwise.
 
-    Parameters
-    ----------
     matrix : sparse matrix
-    name : str, default="X"
-        What the matrix is called, for messages.
-
-    Returns
-    -------
-    csr_array
+    name : str, default="X". What the matrix is called, for messages.
+    Returns csr_array
 
     Examples
     --------
@@ -80,11 +74,8 @@ def canonical_rows(matrix: Any, name: str = "X") -> sparse.csr_array:
 def check_indices(matrix: Any, name: str = "X") -> None:
     """Raise a ValueError for indices outside of a compressed matrix, which kernels would follow.
 
-    Parameters
-    ----------
     matrix : csr_array, csc_array
-    name : str, default="X"
-        What the matrix is called, for messages.
+    name : str, default="X". What the matrix is called, for messages.
 
     Examples
     --------
@@ -107,13 +98,9 @@ def check_indices(matrix: Any, name: str = "X") -> None:
 def check_numbers(X: Any, name: str = "X", *, allow_nan: bool = False) -> None:
     """Raise a ValueError for the first number that is missing, infinite or too large to square.
 
-    Parameters
-    ----------
     X : float array or sparse matrix of shape (n_samples, n_features)
-    name : str, default="X"
-        What the matrix is called, for messages.
-    allow_nan : bool, default=False
-        Whether NaN stands for a missing measurement.
+    name : str, default="X". What the matrix is called, for messages.
+    allow_nan : bool, default=False. Whether NaN stands for a missing measurement.
 
     Examples
     --------
@@ -151,11 +138,8 @@ def check_numbers(X: Any, name: str = "X", *, allow_nan: bool = False) -> None:
 def check_not_tiny(X: Any, name: str = "X") -> None:
     """Raise a ValueError where all numbers are so small that none of their squares is a number.
 
-    Parameters
-    ----------
     X : float array or sparse matrix of shape (n_samples, n_features)
-    name : str, default="X"
-        What the matrix is called, for messages.
+    name : str, default="X". What the matrix is called, for messages.
 
     Examples
     --------
@@ -182,11 +166,8 @@ def check_not_tiny(X: Any, name: str = "X") -> None:
 def refuse_complex(X: Any, name: str = "X") -> None:
     """Raise a ValueError for complex numbers.
 
-    Parameters
-    ----------
     X : array, frame or sparse matrix
-    name : str, default="X"
-        What the matrix is called, for messages.
+    name : str, default="X". What the matrix is called, for messages.
 
     Examples
     --------
@@ -207,11 +188,8 @@ def refuse_complex(X: Any, name: str = "X") -> None:
 def named_non_numbers(X: Any, name: str = "X") -> Iterator[None]:
     """Name the first entry that is no number in errors of numpy about it.
 
-    Parameters
-    ----------
     X : array-like
-    name : str, default="X"
-        What the matrix is called, for messages.
+    name : str, default="X". What the matrix is called, for messages.
     """
     try:
         yield
@@ -230,8 +208,6 @@ def named_non_numbers(X: Any, name: str = "X") -> Iterator[None]:
 def first_nan(values: np.ndarray) -> tuple[int, ...] | None:
     """Return the place of the first NaN, or None.
 
-    Parameters
-    ----------
     values : float array
 
     Examples

@@ -226,8 +226,6 @@ def sample_counts(
     multinomial with weights v_lk u_nk. A positive whose rate is zero gets one count of a topic
     drawn at random.
 
-    Parameters
-    ----------
     generator : Generator
     positives : Positives
     U : array of shape (n_samples, n_topics)
@@ -280,13 +278,10 @@ def sample_unknown_counts(
     Topic k of row n gives Poisson(u_nk) counts to labels drawn from v_k, and those at unknown
     entries are kept. Costs O(n K) plus the counts drawn, and never more than O(n K L).
 
-    Parameters
-    ----------
     generator : Generator
-    entries : csr_array of shape (n_samples, n_labels)
-        The unknown entries of the rows, or their observed entries.
-    listed_unknown : bool
-        Which of the two ``entries`` holds.
+    entries : csr_array of shape (n_samples, n_labels). The unknown entries of the rows, or their
+        observed entries.
+    listed_unknown : bool. Which of the two ``entries`` holds.
     U : array of shape (n_samples, n_topics)
     V : array of shape (n_labels, n_topics)
     """

@@ -24,18 +24,12 @@ def conjugate_gradient(
     Starts at zero, so that the quadratic x'Ax/2 - b'x never gets worse than its value there;
     to warm-start at x0, solve for the correction with right side b - A x0.
 
-    Parameters
-    ----------
-    product : callable
-        Maps P of shape (d, k) to the columns A_c p_c.
-    right_side : array of shape (d, k)
-        Of numpy or of any library of the array API standard.
-    diagonal : array of shape (d, k)
-        Diagonals of the matrices (the Jacobi preconditioner), all positive.
-    n_steps : int
-        Largest number of products.
-    tol : float, default=0.0
-        Stops when every residual is below ``tol`` times its right side.
+    product : callable. Maps P of shape (d, k) to the columns A_c p_c.
+    right_side : array of shape (d, k). Of numpy or of any library of the array API standard.
+    diagonal : array of shape (d, k). Diagonals of the matrices (the Jacobi preconditioner), all
+        positive.
+    n_steps : int. Largest number of products.
+    tol : float, default=0.0. Stops when every residual is below ``tol`` times its right side.
     """
     xp = array_namespace(right_side, diagonal)
     solution = xp.zeros_like(right_side)

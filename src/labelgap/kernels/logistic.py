@@ -76,28 +76,19 @@ def fit_logistic(
 
     with q the probabilities and s the weights, by Newton's method with conjugate gradients.
 
-    Parameters
-    ----------
-    features : Features
-        Of numpy, of scipy (CSR), or dense ones of a library of the array API standard.
-    targets : LogisticTargets
-        Arrays of the same library, or of numpy. Every label needs an entry that counts, or a ``start``.
-    C : float or array of shape (k,)
-        Inverse strength of the penalty, as in scikit-learn.
-    start : array of shape (n_features + 1, k), default=None
-        None starts without coefficients, at the log-odds of the mean probability.
-    tol : float, default=1e-3
-        A label is done when no derivative of its objective exceeds this times C times the weight
-        of its rarer side, relevant or irrelevant.
-    max_iter : int, default=100
-        Newton steps.
-
-    Returns
-    -------
-    coefficients : array of shape (n_features + 1, k)
-        The last row is the intercept, which has no penalty but that of ``targets``.
-    n_iter : int array of shape (k,)
-        Steps of each label.
+    features : Features. Of numpy, of scipy (CSR), or dense ones of a library of the array API
+        standard.
+    targets : LogisticTargets. Arrays of the same library, or of numpy. Every label needs an entry
+        that counts, or a ``start``.
+    C : float or array of shape (k,). Inverse strength of the penalty, as in scikit-learn.
+    start : array of shape (n_features + 1, k), default=None. None starts without coefficients, at
+        the log-odds of the mean probability.
+    tol : float, default=1e-3. A label is done when no derivative of its objective exceeds this
+        times C times the weight of its rarer side, relevant or irrelevant.
+    max_iter : int, default=100. Newton steps.
+    Returns coefficients : array of shape (n_features + 1, k). The last row is the intercept, which
+        has no penalty but that of ``targets``.
+    and n_iter : int array of shape (k,). Steps of each label.
     """
     xp = array_namespace(features.rows)
     like = features.rows

@@ -76,24 +76,14 @@ def low_rank_path(
     itself and not on a difference of two objectives, so that rounding does not spoil it close to
     the solution.
 
-    Parameters
-    ----------
-    product : callable
-        The map A.
-    linear : array
-        B.
-    weight : float
-        Weight of the nuclear norm.
+    product : callable. The map A.
+    linear : array. B.
+    weight : float. Weight of the nuclear norm.
     start : array
-    curvature : float, default=1.0
-        First c; with the largest eigenvalue of A it is never doubled.
-    restart : bool, default=True
-        Whether momentum is dropped when the objective would increase, which then never happens.
-        Without it the path is that of the plain method.
-
-    Yields
-    ------
-    Point
+    curvature : float, default=1.0. First c; with the largest eigenvalue of A it is never doubled.
+    restart : bool, default=True. Whether momentum is dropped when the objective would increase,
+        which then never happens. Without it the path is that of the plain method.
+    Yields Point
 
     References
     ----------

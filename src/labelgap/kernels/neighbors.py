@@ -33,22 +33,14 @@ def nearest_rows(
 ) -> sparse.csr_array:
     """Return the nearest other rows of every row.
 
-    Parameters
-    ----------
     X : array or sparse matrix of shape (n, d); distances of shape (n, n) for "precomputed"
-    n_neighbors : int
-        At most n - 1 are found. A row is never its own neighbour, its duplicates may be.
-    method : {"exact", "approximate"}, default="exact"
-        Approximate neighbours come from nearest-neighbour descent, which needs the package
-        ``pynndescent``.
+    n_neighbors : int. At most n - 1 are found. A row is never its own neighbour, its duplicates may
+        be.
+    method : {"exact", "approximate"}, default="exact". Approximate neighbours come from
+        nearest-neighbour descent, which needs the package ``pynndescent``.
     metric : {"euclidean", "precomputed"}, default="euclidean"
-    random_state : int, default=0
-        For approximate neighbours.
-
-    Returns
-    -------
-    csr_array of shape (n, n)
-        Ones at the neighbours.
+    random_state : int, default=0. For approximate neighbours.
+    Returns csr_array of shape (n, n). Ones at the neighbours.
     """
     n = X.shape[0]
     wanted = min(n_neighbors, n - 1)
@@ -85,10 +77,8 @@ def _graph(neighbors: np.ndarray) -> sparse.csr_array:
 def given_graph(graph: Any, n_samples: int) -> sparse.csr_array:
     """Return a neighbour graph of the user: entries that are stored are neighbours, the diagonal is not.
 
-    Parameters
-    ----------
-    graph : sparse matrix of shape (n_samples, n_samples)
-        As from :class:`sklearn.neighbors.KNeighborsTransformer`; values do not matter.
+    graph : sparse matrix of shape (n_samples, n_samples). As from
+        :class:`sklearn.neighbors.KNeighborsTransformer`; values do not matter.
     n_samples : int
     """
     if graph.shape != (n_samples, n_samples):
@@ -118,18 +108,11 @@ def reconstruction_weights(
     unique where neighbours are dependent, as they are when there are more of them than features;
     where all of them equal the row itself, they get equal weights.
 
-    Parameters
-    ----------
-    X : array or sparse matrix of shape (n, d)
-        Or, with ``kernel``, inner products of shape (n, n).
-    graph : csr_array of shape (n, n)
-        Neighbours; a row without any is rebuilt from itself.
+    X : array or sparse matrix of shape (n, d). Or, with ``kernel``, inner products of shape (n, n).
+    graph : csr_array of shape (n, n). Neighbours; a row without any is rebuilt from itself.
     reg : float, default=0.001
     kernel : bool, default=False
-
-    Returns
-    -------
-    csr_array of shape (n, n)
+    Returns csr_array of shape (n, n)
 
     References
     ----------

@@ -179,20 +179,15 @@ def _pair_row(buffer, start, stop, out, n_labels, n_entries, pending):
 def parse_pair_rows(buffer, start, skip_empty):
     """Read every line from `start` on.
 
-    Parameters
-    ----------
     buffer : uint8 array, the file.
     start : int
-    skip_empty : bool
-        Whether a line without any word is nothing, or a row without labels and features.
-
-    Returns
-    -------
-    label_indptr, labels : the labels of the rows, in CSR layout.
-    indptr, features, values : the features of the rows, in CSR layout.
-    line_of_row : int64 array, the first line is 1.
-    pending : list of (entry, first, last), numbers that Python must read.
-    status, place, line : OK or the first failure, its byte position and line.
+    skip_empty : bool. Whether a line without any word is nothing, or a row without labels and
+        features.
+    Returns label_indptr, labels : the labels of the rows, in CSR layout.
+    and indptr, features, values : the features of the rows, in CSR layout.
+    and line_of_row : int64 array, the first line is 1.
+    and pending : list of (entry, first, last), numbers that Python must read.
+    and status, place, line : OK or the first failure, its byte position and line.
     """
     n_lines, n_commas, n_colons = _count_pairs(buffer, start)
     out = (

@@ -206,26 +206,20 @@ def count_values(buffer, start):
 def parse_arff_rows(buffer, start, schema):
     """Read the data section of an ARFF file, dense and sparse rows alike.
 
-    Parameters
-    ----------
     buffer : uint8 array, the file.
     start : int, position after the ``@data`` line.
-    schema : tuple of arrays
-        ``(kinds, first_category, category_start, category_bytes, category_values, digits)``:
-        `kinds` holds NUMERIC, NOMINAL or SKIPPED per column. The categories of column ``j`` are
-        ``first_category[j]:first_category[j + 1]``; category ``k`` is spelt
-        ``category_bytes[category_start[k]:category_start[k + 1]]`` and stands for
+    schema : tuple of arrays. ``(kinds, first_category, category_start, category_bytes,
+        category_values, digits)``: `kinds` holds NUMERIC, NOMINAL or SKIPPED per column. The
+        categories of column ``j`` are ``first_category[j]:first_category[j + 1]``; category ``k``
+        is spelt ``category_bytes[category_start[k]:category_start[k + 1]]`` and stands for
         ``category_values[k]``. ``digits[j, v]`` is the value of the token ``v`` of one digit in
         column ``j``, NaN if it needs a closer look.
-
-    Returns
-    -------
-    indptr, columns, values : the rows in CSR layout
-        Dense rows leave out zeros, sparse rows keep what they state.
-    line_of_row : int64 array, lines counted from the ``@data`` line.
-    is_sparse : bool array, one per row.
-    pending : list of (entry, first, last), numbers that Python must read.
-    status, place, line : OK or the first failure, its byte position and line.
+    Returns indptr, columns, values : the rows in CSR layout. Dense rows leave out zeros, sparse
+        rows keep what they state.
+    and line_of_row : int64 array, lines counted from the ``@data`` line.
+    and is_sparse : bool array, one per row.
+    and pending : list of (entry, first, last), numbers that Python must read.
+    and status, place, line : OK or the first failure, its byte position and line.
     """
     n_lines, capacity = count_values(buffer, start)
     columns = np.empty(capacity, np.int32)

@@ -40,12 +40,9 @@ def _mean_into(shape, psi, out):
 def polya_gamma_mean(shape: Any, psi: Any) -> Any:
     """Return E[PG(b, psi)] = b tanh(psi/2) / (2 psi), elementwise, with the limit b/4 at zero.
 
-    Parameters
-    ----------
-    shape : array or number
-        The first parameter b; broadcast against ``psi``.
-    psi : array
-        The tilt; the mean is even in it. Of numpy or of any library of the array API standard.
+    shape : array or number. The first parameter b; broadcast against ``psi``.
+    psi : array. The tilt; the mean is even in it. Of numpy or of any library of the array API
+        standard.
     """
     xp = array_namespace(shape, psi)
     if xp is not np:
@@ -125,13 +122,9 @@ def sample_polya_gamma(
 ) -> np.ndarray:
     """Return independent draws from PG(shape, psi), elementwise.
 
-    Parameters
-    ----------
     generator : Generator
-    shape : array
-        The first parameter, above zero; same shape as ``psi``.
-    psi : array
-        Finite.
+    shape : array. The first parameter, above zero; same shape as ``psi``.
+    psi : array. Finite.
     """
     psi = np.ascontiguousarray(psi, dtype=np.float64)
     shape = np.ascontiguousarray(np.broadcast_to(shape, psi.shape), dtype=np.float64)

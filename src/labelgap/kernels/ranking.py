@@ -178,22 +178,17 @@ def count_irrelevant(
 ):
     """Return count, for every relevant entry, the irrelevant entries of its segment around it.
 
-    Parameters
-    ----------
     scores : (n_samples, n_labels) float array
     indptr, indices, states : compressed rows of state codes
     row_default : (n_labels,) int8, state of entries that are not stored
     mode : BY_ROW, BY_LABEL or POOLED
-    segment_starts, segment_scores, segment_keys : the relevant entries, sorted in each segment by
+    segment_starts, segment_scores, segment_keys : the relevant entries, sorted in each segment by.
         decreasing score and then increasing key (column, row, or flat index)
     begin, end : groups of equal scores, from `tie_groups`
-
-    Returns
-    -------
-    above, tied, tied_before : int64 arrays, one value per relevant entry
-        Irrelevant entries with a higher score; with the same score; and those of the latter whose
-        key is smaller.
-    n_irrelevant : int64 array, one value per segment
+    Returns above, tied, tied_before : int64 arrays, one value per relevant entry. Irrelevant
+        entries with a higher score; with the same score; and those of the latter whose key is
+        smaller.
+    and n_irrelevant : int64 array, one value per segment
     """
     n_samples, n_labels = scores.shape
     above = np.zeros(segment_scores.size, np.int64)
@@ -243,18 +238,13 @@ def count_irrelevant(
 def count_predicted(indptr, indices, states, row_default, predicted_indptr, predicted_indices):
     """Count true and false positives per row and per label.
 
-    Parameters
-    ----------
     indptr, indices, states : compressed rows of state codes, columns sorted
     row_default : (n_labels,) int8, state of entries that are not stored
     predicted_indptr, predicted_indices : compressed rows of the predicted positives, columns sorted
-
-    Returns
-    -------
-    row_hits, row_false : int64 arrays of length n_samples
-    label_hits, label_false : int64 arrays of length n_labels
-        Predicted positives that are relevant, and that are known to be irrelevant; predictions for
-        unknown entries are in neither.
+    Returns row_hits, row_false : int64 arrays of length n_samples
+    and label_hits, label_false : int64 arrays of length n_labels. Predicted positives that are
+        relevant, and that are known to be irrelevant; predictions for unknown entries are in
+        neither.
     """
     n_samples = indptr.size - 1
     n_labels = row_default.size

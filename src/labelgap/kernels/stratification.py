@@ -75,22 +75,16 @@ def assign_folds(indptr, indices, column_ptr, column_rows, fractions, label_rank
     largest for that label, then to the fold that needs most rows, then by ``tie_breaks``. Rows
     without a positive go last, to the fold that needs most rows.
 
-    Parameters
-    ----------
-    indptr, indices : int arrays
-        Positives in CSR order: the labels of row i are ``indices[indptr[i]:indptr[i + 1]]``.
-    column_ptr, column_rows : int arrays
-        The same positives in CSC order; rows are visited in the order they are listed here.
-    fractions : float64 array (n_folds,)
-        Wanted fraction of rows per fold, summing to one.
-    label_rank : int64 array (n_labels,)
-        A permutation that orders labels with equally many rows left.
-    tie_breaks : float64 array (n_samples,)
-        Numbers in [0, 1): which of the equally good folds a row takes.
-
-    Returns
-    -------
-    folds : int64 array (n_samples,)
+    indptr, indices : int arrays. Positives in CSR order: the labels of row i are
+        ``indices[indptr[i]:indptr[i + 1]]``.
+    column_ptr, column_rows : int arrays. The same positives in CSC order; rows are visited in the
+        order they are listed here.
+    fractions : float64 array (n_folds,). Wanted fraction of rows per fold, summing to one.
+    label_rank : int64 array (n_labels,). A permutation that orders labels with equally many rows
+        left.
+    tie_breaks : float64 array (n_samples,). Numbers in [0, 1): which of the equally good folds a
+        row takes.
+    Returns folds : int64 array (n_samples,)
     """
     n_samples, n_labels = indptr.size - 1, column_ptr.size - 1
     left = np.diff(column_ptr).astype(np.int64)
@@ -157,21 +151,13 @@ def refine_folds(indptr, indices, totals, fractions, folds, size_weights):
 
     one row at a time, so that it never increases within a pass. No fold is emptied.
 
-    Parameters
-    ----------
-    indptr, indices : int arrays
-        Positives in CSR order.
-    totals : float64 array (n_labels,)
-        Positives per label.
+    indptr, indices : int arrays. Positives in CSR order.
+    totals : float64 array (n_labels,). Positives per label.
     fractions : float64 array (n_folds,)
-    folds : int64 array (n_samples,)
-        Fold of each row at the start; not modified.
-    size_weights : float64 array (n_passes,)
-        The weight w of the fold sizes in each pass over the rows.
-
-    Returns
-    -------
-    folds : int64 array (n_samples,)
+    folds : int64 array (n_samples,). Fold of each row at the start; not modified.
+    size_weights : float64 array (n_passes,). The weight w of the fold sizes in each pass over the
+        rows.
+    Returns folds : int64 array (n_samples,)
     """
     folds = folds.copy()
     label_excess, fold_excess, sizes = _excesses(indptr, indices, totals, fractions, folds)

@@ -83,11 +83,8 @@ def surprise_rates(psi: Any, topics: Any, r: Any) -> Any:
     matrix products, are enough; the others are computed one by one. ``psi`` above 80 counts as
     80.
 
-    Parameters
-    ----------
-    psi : array of shape (n_samples, n_topics)
-        Of numpy or of any library of the array API standard; the latter takes the logarithms of
-        one topic after the other.
+    psi : array of shape (n_samples, n_topics). Of numpy or of any library of the array API
+        standard; the latter takes the logarithms of one topic after the other.
     topics : array of shape (n_labels, n_topics)
     r : array of shape (n_topics,)
     """

@@ -82,19 +82,12 @@ def weighted_grams(weights: Any, F: Any, *, memory: int | None = None) -> Any:
     The matrices of a sum over blocks of j are the sums of the blocks' matrices, so that this is
     an additive statistic.
 
-    Parameters
-    ----------
-    weights : array or sparse matrix of shape (n, m)
-        Not negative. Sparse weights are never made dense, and transposed views are not copied.
+    weights : array or sparse matrix of shape (n, m). Not negative. Sparse weights are never made
+        dense, and transposed views are not copied.
     F : array of shape (m, k)
-    memory : int, default=None
-        Bytes for what is needed beside the result; at least one packed column is used. By default
-        a fraction of :mod:`labelgap.memory`, more on devices.
-
-    Returns
-    -------
-    array of shape (n, k(k+1)/2)
-        Lower triangles, in the order of :func:`packed_outer`.
+    memory : int, default=None. Bytes for what is needed beside the result; at least one packed
+        column is used. By default a fraction of :mod:`labelgap.memory`, more on devices.
+    Returns array of shape (n, k(k+1)/2). Lower triangles, in the order of :func:`packed_outer`.
     """
     xp, weights, F = _prepared(weights, F)
     out = empty(xp, (weights.shape[0], _width(F.shape[1])), F)
@@ -114,15 +107,10 @@ def solve_grams(
 ) -> Solution:
     """Solve A_i z_i = b_i, A_i = unpack(packed)_i + diag(ridge_i), by Cholesky factors A = L L'.
 
-    Parameters
-    ----------
-    packed : array of shape (n, k(k+1)/2)
-        From :func:`weighted_grams`.
-    right_side, ridge, covariance, noise
-        As in :func:`weighted_ridge`.
-    memory : int, default=None
-        Bytes for what is needed beside the result, for arrays of other libraries than numpy.
-
+    packed : array of shape (n, k(k+1)/2). From :func:`weighted_grams`.
+    right_side, ridge, covariance, noise. As in :func:`weighted_ridge`.
+    memory : int, default=None. Bytes for what is needed beside the result, for arrays of other
+        libraries than numpy.
     Raises LinAlgError where a matrix is not positive definite, with the index of its row.
     """
     xp = array_namespace(packed, right_side, ridge, noise)
@@ -157,17 +145,14 @@ def weighted_ridge(
     matrices never exist all at once. The cost is n m k(k+1) operations for the assembly, or
     nnz(w) k(k+1) for sparse weights, and n k^3/3 for the factors.
 
-    Parameters
-    ----------
-    weights, F, memory
-        As in :func:`weighted_grams`; at least one row of the product is made at a time.
+    weights, F, memory. As in :func:`weighted_grams`; at least one row of the product is made at a
+        time.
     right_side : array of shape (n, k)
     ridge : float or array of shape (k,) or (n, k)
-    covariance : False, "diagonal" or "full", default=False
-        Whether the inverses, or their diagonals, come with the solutions.
-    noise : array of shape (n, k), default=None
-        Standard normal draws e; then z_i = A_i^-1 b_i + L_i'^-1 e_i, from N(A_i^-1 b_i, A_i^-1).
-
+    covariance : False, "diagonal" or "full", default=False. Whether the inverses, or their
+        diagonals, come with the solutions.
+    noise : array of shape (n, k), default=None. Standard normal draws e; then z_i = A_i^-1 b_i +
+        L_i'^-1 e_i, from N(A_i^-1 b_i, A_i^-1).
     Raises numpy.linalg.LinAlgError where a matrix is not positive definite, with its row's index.
     """
     array_namespace(weights, F, right_side, ridge, noise)

@@ -54,15 +54,12 @@ def read_tag_cells(
 ) -> TagCells | None:
     """Return the labels that cells list; None where cells neither are lists nor hold a separator.
 
-    Parameters
-    ----------
-    cells : sequence
-        Collections, or text.
-    separator : str, default="auto"
-        What is between two labels; "auto" finds out, "json" reads JSON lists.
-    empty : {"auto", "zero", "unknown"}, default="auto"
-        Whether an empty cell lists no label or says nothing. "auto": it says nothing where the
-        cells have another way to list none, as JSON lists have, and lists none otherwise.
+    cells : sequence. Collections, or text.
+    separator : str, default="auto". What is between two labels; "auto" finds out, "json" reads JSON
+        lists.
+    empty : {"auto", "zero", "unknown"}, default="auto". Whether an empty cell lists no label or
+        says nothing. "auto": it says nothing where the cells have another way to list none, as JSON
+        lists have, and lists none otherwise.
     """
     cells = list(cells)
     if are_collections(cells):

@@ -174,8 +174,6 @@ def settle(
 ) -> np.ndarray:
     """Apply the caller's choice for the rows (or labels) in which a metric says little or nothing.
 
-    Parameters
-    ----------
     values : array, one value per row or label; NaN does not count
     where : bool array, the rows or labels concerned
     choice : "drop", "keep" or the number they contribute

@@ -22,11 +22,9 @@ class RankedEntries:
     The relevant entries ("slots") are grouped by segment and sorted by decreasing score, equal
     scores by position. Unknown entries are nowhere in it.
 
-    Attributes
-    ----------
     starts : (n_segments + 1,) first slot of each segment
     positions : (n_slots,) column of a slot by row, row by label, flat index when pooled
-    above, tied, tied_before : (n_slots,) irrelevant entries with a higher score, with the same
+    above, tied, tied_before : (n_slots,) irrelevant entries with a higher score, with the same.
         score, and those of the latter at a smaller position
     group_begin, group_end : (n_slots,) the run of slots with the same score in the segment
     n_irrelevant : (n_segments,)

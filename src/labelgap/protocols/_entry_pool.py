@@ -20,13 +20,9 @@ class EntryPool:
     Each line keeps a sorted list of positions: its candidates, or, where the entries that are not
     stored are candidates, the positions that are not. Unseen labels are never candidates.
 
-    Parameters
-    ----------
     labels : Labels
-    states : tuple of State
-        What an entry must be to be drawn.
-    lines : {"rows", "labels"}
-        Whether draws are made row by row or label by label.
+    states : tuple of State. What an entry must be to be drawn.
+    lines : {"rows", "labels"}. Whether draws are made row by row or label by label.
     """
 
     def __init__(self, labels: Labels, states: tuple[State, ...], lines: str) -> None:
@@ -50,9 +46,7 @@ class EntryPool:
     def draw(self, counts: np.ndarray, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
         """Draw ``counts[line]`` entries of each line without replacement.
 
-        Returns
-        -------
-        rows, columns : int arrays
+        Returns rows, columns : int arrays
         """
         total = int(counts.sum())
         if total > _MOST_ENTRIES:

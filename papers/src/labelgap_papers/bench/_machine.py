@@ -30,10 +30,7 @@ def machine_facts() -> dict[str, Any]:
     """Commit, versions, processor and linear algebra of this process, as rows state them.
 
     A commit with "+" has uncommitted changes in the source; outside of a repository it is empty.
-
-    Returns
-    -------
-    dict with the keys commit, versions, cpu, blas and python
+    Returns dict with the keys commit, versions, cpu, blas and python
     """
     versions = {module.__name__: module.__version__ for module in (np, scipy, sklearn, numba)}
     return {

@@ -49,21 +49,14 @@ def try_candidates(
     Test rows play no part: candidates are scored within the training rows, by labels that are
     observed there.
 
-    Parameters
-    ----------
     protocol : Protocol
     method : Method
-    task : Task
-        The drawing of the first run.
+    task : Task. The drawing of the first run.
     dataset : DatasetPlan
     n_candidates : int
-    params : dict
-        Settings that stay as they are.
-
-    Returns
-    -------
-    candidates : list of dict
-    scores : list of float or None
+    params : dict. Settings that stay as they are.
+    Returns candidates : list of dict
+    and scores : list of float or None
     """
     task = fewer_rows(task, dataset.tuning_rows)
     if method.search is not None:

@@ -12,17 +12,12 @@ from importlib import resources
 class PublishedFigure:
     """One number of a published table, in the names that the paper gives to things.
 
-    Attributes
-    ----------
-    paper, table : str
-        ``("RMFL", "IV")``.
-    dataset, setting, metric, method : str
-        Where in the table; ``setting`` is written ``"missing=0.4"``.
+    paper, table : str. ``("RMFL", "IV")``.
+    dataset, setting, metric, method : str. Where in the table; ``setting`` is written
+        ``"missing=0.4"``.
     mean : float
-    std : float or None
-        None where the paper prints no spread.
-    printed : str
-        The mean with as many digits as in the paper.
+    std : float or None. None where the paper prints no spread.
+    printed : str. The mean with as many digits as in the paper.
     """
 
     paper: str
@@ -46,9 +41,7 @@ class PublishedFigure:
 def published_figures() -> tuple[PublishedFigure, ...]:
     """All published figures of the five papers, in the order of their tables.
 
-    Returns
-    -------
-    tuple of PublishedFigure
+    Returns tuple of PublishedFigure
     """
     text = (
         resources.files("labelgap_papers.bench")

@@ -31,18 +31,14 @@ def key_of(cell: Cell, kind: Kind) -> str:
 class Schedule:
     """The steps of a run, in order, and the rows that are there already.
 
-    Parameters
-    ----------
     experiments : mapping from name to Experiment
     store : RowStore
     budget : str
-    retry : bool, default=False
-        Whether cells that failed, timed out or ran out of memory are measured again.
+    retry : bool, default=False. Whether cells that failed, timed out or ran out of memory are
+        measured again.
     threads : int, default=1
-    seconds : float, default=None
-        The limit of a job, instead of the budget's.
-    device : str, default=None
-        Where models that can are fitted, as torch names it.
+    seconds : float, default=None. The limit of a job, instead of the budget's.
+    device : str, default=None. Where models that can are fitted, as torch names it.
     """
 
     def __init__(

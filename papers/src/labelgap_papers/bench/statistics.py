@@ -80,14 +80,8 @@ class PairedComparison:
 def paired_comparison(first: Sequence[float], second: Sequence[float]) -> PairedComparison:
     """Compare two methods run by run.
 
-    Parameters
-    ----------
-    first, second : sequences of the same length
-        One value per run, in the same order of runs.
-
-    Returns
-    -------
-    PairedComparison
+    first, second : sequences of the same length. One value per run, in the same order of runs.
+    Returns PairedComparison
     """
     if len(first) != len(second):
         raise ValueError(
@@ -110,14 +104,8 @@ def holm(p_values: Sequence[float]) -> np.ndarray:
     The corrected values keep the order, and rejecting those below alpha keeps the probability of a
     single false rejection below alpha. NaN takes no part.
 
-    Parameters
-    ----------
     p_values : sequence of float
-
-    Returns
-    -------
-    array
-        In the order given.
+    Returns array. In the order given.
 
     References
     ----------
@@ -142,18 +130,11 @@ def better_than_published(
     that takes the published mean as exact. Runs share rows, so that the p value is too small
     rather than too large: read it as a screen and not as a proof.
 
-    Parameters
-    ----------
-    values : sequence of float
-        One per run; negate values of which less is better, and the mean.
+    values : sequence of float. One per run; negate values of which less is better, and the mean.
     mean : float
     std : float, default=None
     n_runs : int, default=None
-
-    Returns
-    -------
-    float
-        NaN for fewer than two runs.
+    Returns float. NaN for fewer than two runs.
     """
     ours = np.asarray(values, dtype=float)
     if ours.size < 2:
@@ -173,17 +154,13 @@ def better_than_published(
 class Ranking:
     """Methods by their mean ranks over blocks, each block being a set under a setting.
 
-    Attributes
-    ----------
-    methods : tuple of str
-        Best first.
-    mean_ranks : tuple of float
-        1 would be best everywhere.
+    methods : tuple of str. Best first.
+    mean_ranks : tuple of float. 1 would be best everywhere.
     n_blocks : int
-    friedman_p : float
-        Of the hypothesis that all methods are the same, in the F form of Iman and Davenport.
-    critical_difference : float
-        Two mean ranks that are further apart differ, at ``alpha``, by Nemenyi's test.
+    friedman_p : float. Of the hypothesis that all methods are the same, in the F form of Iman and
+        Davenport.
+    critical_difference : float. Two mean ranks that are further apart differ, at ``alpha``, by
+        Nemenyi's test.
     alpha : float
     """
 
@@ -213,18 +190,12 @@ def rank_methods(
 ) -> Ranking:
     """Friedman's test over blocks, with Nemenyi's critical difference.
 
-    Parameters
-    ----------
-    methods : sequence of str
-        At least two.
-    scores : array of shape (n_blocks, n_methods)
-        Without gaps; a block is a set under a setting, and its scores are means over runs.
+    methods : sequence of str. At least two.
+    scores : array of shape (n_blocks, n_methods). Without gaps; a block is a set under a setting,
+        and its scores are means over runs.
     higher_is_better : bool
     alpha : float, default=0.05
-
-    Returns
-    -------
-    Ranking
+    Returns Ranking
 
     References
     ----------

@@ -17,17 +17,11 @@ class CentredFeatures:
     The Gram matrix is computed once where it is not larger than X; otherwise products go through
     X, which is never copied.
 
-    Parameters
-    ----------
     X : array or CSR matrix of shape (n, d), in double precision
-    centre : bool, default=True
-        Whether the means are taken off.
+    centre : bool, default=True. Whether the means are taken off.
 
-    Attributes
-    ----------
     centred : bool
-    means : array of shape (d,)
-        Zero without centring.
+    means : array of shape (d,). Zero without centring.
     """
 
     def __init__(self, X: Any, *, centre: bool = True) -> None:

@@ -74,10 +74,7 @@ class SmoothFunction(Protocol):
 class Differentiable:
     """A smooth function given by its value and gradient.
 
-    Parameters
-    ----------
-    function : callable
-        Maps x to the value and the gradient there.
+    function : callable. Maps x to the value and the gradient there.
     """
 
     def __init__(self, function: Callable[[np.ndarray], tuple[float, np.ndarray]]) -> None:
@@ -114,12 +111,8 @@ class Quadratic:
     Gradients are kept along the path instead of being computed anew, and the curvature is that of
     the step itself, <d, A(d)> / ||d||^2, which rounding does not spoil close to the solution.
 
-    Parameters
-    ----------
-    product : callable
-        The map A.
-    linear : array
-        B.
+    product : callable. The map A.
+    linear : array. B.
     constant : float, default=0.0
     """
 
@@ -168,25 +161,18 @@ def proximal_path(
     A step of length 1/c from y is safe when f has curvature at most c along it; c is doubled
     until that holds. Momentum is that of FISTA [1]_; the first two steps have none.
 
-    Parameters
-    ----------
-    smooth : Quadratic or Differentiable
-        f. It need not be convex: with ``restart`` the objective still never increases.
-    prox : callable
-        Maps x and a step length s to argmin over z of ``s h(z) + 1/2 ||z - x||^2``, and h there.
-    start : array
-        A point where h is finite.
-    curvature : float, default=1.0
-        First c; with the largest curvature of f it is never doubled.
-    search : bool, default=True
-        Whether c is doubled where it is too small. Without it c stays as it is.
-    restart : bool, default=True
-        Whether momentum is dropped when the objective would increase [2]_, which then never
-        happens (given ``search``, or a large enough c). Without it this is the plain method.
-
-    Yields
-    ------
-    PathPoint
+    smooth : Quadratic or Differentiable. f. It need not be convex: with ``restart`` the objective
+        still never increases.
+    prox : callable. Maps x and a step length s to argmin over z of ``s h(z) + 1/2 ||z - x||^2``,
+        and h there.
+    start : array. A point where h is finite.
+    curvature : float, default=1.0. First c; with the largest curvature of f it is never doubled.
+    search : bool, default=True. Whether c is doubled where it is too small. Without it c stays as
+        it is.
+    restart : bool, default=True. Whether momentum is dropped when the objective would increase
+        [2]_, which then never happens (given ``search``, or a large enough c). Without it this is
+        the plain method.
+    Yields PathPoint
 
     References
     ----------
@@ -249,8 +235,6 @@ def nonnegative_soft_threshold(x: Any, threshold: float | np.ndarray) -> Any:
 def absolute_values(weight: float | np.ndarray, *, nonnegative: bool = False) -> Prox:
     """The proximal operator of ``sum weight |x|``, with x >= 0 where that is asked for.
 
-    Parameters
-    ----------
     weight : float or array that broadcasts to x
     nonnegative : bool, default=False
     """
@@ -286,31 +270,19 @@ def backtrack(
 ) -> tuple[float, float]:
     """A step along a descent direction that lowers a function enough (Armijo's rule).
 
-    Parameters
-    ----------
-    value : callable
-        The function after a step of a given length.
-    at_zero : float
-        Its value without a step.
-    slope : float
-        Its derivative there, negative.
-    slope_after : callable, default=None
-        Its derivative after a step of a given length. Close to a minimum a good step lowers the
-        value by less than its last digits can show; the derivative then decides in its place [1]_,
-        as far as it has digits itself.
-    step : float, default=1.0
-        The first length tried; each next one is ``contraction`` times the last.
-    sufficient : float, default=0.0001
-        Accepted once ``value(step) <= at_zero + sufficient * step * slope``.
-    max_steps : int, default=50
-        Lengths tried at most.
-
-    Returns
-    -------
-    step : float
-        0 where no length tried is good enough.
-    value : float
-        Of the function after it; never above ``at_zero``.
+    value : callable. The function after a step of a given length.
+    at_zero : float. Its value without a step.
+    slope : float. Its derivative there, negative.
+    slope_after : callable, default=None. Its derivative after a step of a given length. Close to a
+        minimum a good step lowers the value by less than its last digits can show; the derivative
+        then decides in its place [1]_, as far as it has digits itself.
+    step : float, default=1.0. The first length tried; each next one is ``contraction`` times the
+        last.
+    sufficient : float, default=0.0001. Accepted once ``value(step) <= at_zero + sufficient * step *
+        slope``.
+    max_steps : int, default=50. Lengths tried at most.
+    Returns step : float. 0 where no length tried is good enough.
+    and value : float. Of the function after it; never above ``at_zero``.
 
     References
     ----------

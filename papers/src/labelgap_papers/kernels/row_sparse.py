@@ -71,21 +71,15 @@ def solve_reweighted(
     The intercept is the last row of W; with an infinite penalty there is none, with a penalty of
     zero it is free.
 
-    Parameters
-    ----------
     features : Features of shape (n, d)
     target : array of shape (n, c)
-    row_weights : array of shape (n,)
-        g; rows of weight zero are left out.
-    penalties : array of shape (d + 1,)
-        p, positive; the last, of the intercept, may be 0 or infinite.
-    side : {"smaller", "features", "rows"}, default="smaller"
-        Whether the system has one equation per feature, ``(X'GX + P) W = X'GY``, or one per row,
-        ``W = P^-1 X' (X P^-1 X' + G^-1)^-1 Y``; by default whichever is smaller.
-
-    Returns
-    -------
-    array of shape (d + 1, c)
+    row_weights : array of shape (n,). g; rows of weight zero are left out.
+    penalties : array of shape (d + 1,). p, positive; the last, of the intercept, may be 0 or
+        infinite.
+    side : {"smaller", "features", "rows"}, default="smaller". Whether the system has one equation
+        per feature, ``(X'GX + P) W = X'GY``, or one per row, ``W = P^-1 X' (X P^-1 X' + G^-1)^-1
+        Y``; by default whichever is smaller.
+    Returns array of shape (d + 1, c)
     """
     n, d = features.shape
     if side == "features" or (side == "smaller" and d + 1 <= n):

@@ -18,15 +18,9 @@ def heat_graph(X: Any, n_neighbors: int) -> sparse.csr_array:
     t^2 is the mean of ||x - z||^2 over the pairs of the graph; rows that all coincide have the
     similarity 1.
 
-    Parameters
-    ----------
     X : array or sparse matrix of shape (n, d)
     n_neighbors : int
-
-    Returns
-    -------
-    csr_array of shape (n, n)
-        Symmetric, with an empty diagonal.
+    Returns csr_array of shape (n, n). Symmetric, with an empty diagonal.
     """
     graph = nearest_rows(X, n_neighbors)
     pairs = (graph + graph.T).tocoo()

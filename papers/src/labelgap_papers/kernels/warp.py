@@ -42,21 +42,14 @@ def warp_steps(
     b_y and b_l go down the gradient of ``L(|V|) (1 + u . b_l - u . b_y)``. Rows of A and B longer
     than ``max_norm`` are then brought back to it.
 
-    Parameters
-    ----------
     generator : Generator
     X : csr_array of shape (n_samples, n_features)
-    pairs : int array of shape (n_pairs, 2)
-        Rows and labels.
-    others : csr_array of shape (n_samples, n_labels)
-        Stored entries are the labels that a relevant one is compared to.
+    pairs : int array of shape (n_pairs, 2). Rows and labels.
+    others : csr_array of shape (n_samples, n_labels). Stored entries are the labels that a relevant
+        one is compared to.
     A, B : arrays of shape (n_features, k) and (n_labels, k)
     learning_rate, max_norm : float
-
-    Returns
-    -------
-    int
-        How many pairs were violated.
+    Returns int. How many pairs were violated.
     """
     return _steps(
         generator,
@@ -73,10 +66,8 @@ def warp_steps(
 def warp_loss(positives: sparse.csr_array, others: sparse.csr_array, U: np.ndarray, B: np.ndarray):
     """The loss summed over all relevant entries, with all violators counted.
 
-    Parameters
-    ----------
-    positives, others : csr_arrays of shape (n_samples, n_labels)
-        Stored entries are the relevant labels, and those they are compared to.
+    positives, others : csr_arrays of shape (n_samples, n_labels). Stored entries are the relevant
+        labels, and those they are compared to.
     U, B : arrays of shape (n_samples, k) and (n_labels, k)
     """
     weights = harmonic_sums(len(B))

@@ -209,8 +209,6 @@ def restricted(
 ) -> tuple[IMSFProblem, np.ndarray]:
     """The problem of one label on some features, and the patterns in which it has a model.
 
-    Parameters
-    ----------
     problem : IMSFProblem
     label : int
     features : int array, sorted

@@ -42,15 +42,10 @@ def fisher_scatter(X: Any, Y: np.ndarray) -> np.ndarray:
     Low where the relevant rows of a label are close together and far from the others. Zero for a
     label that all rows or none have.
 
-    Parameters
-    ----------
     X : array or sparse matrix of shape (n, d)
-    Y : array of shape (n, c)
-        Labels between 0 and 1; in between a row belongs to both sides in part.
-
-    Returns
-    -------
-    array of shape (d, c)
+    Y : array of shape (n, c). Labels between 0 and 1; in between a row belongs to both sides in
+        part.
+    Returns array of shape (d, c)
     """
     squares = X.multiply(X) if sparse.issparse(X) else X * X
     n_pos = Y.sum(axis=0)

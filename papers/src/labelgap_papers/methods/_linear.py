@@ -149,14 +149,10 @@ def solve_as_one(
 def fill_unknown(Y: np.ndarray, unknown: str | None, method: str) -> np.ndarray:
     """Labels without NaN, for a method that cannot leave entries out.
 
-    Parameters
-    ----------
-    Y : array of shape (n_samples, n_labels)
-        Every label has an observed entry.
-    unknown : {"negative", "mean"} or None
-        None is "negative" with a :class:`labelgap.LabelWarning`.
-    method : str
-        Its name, for the warning.
+    Y : array of shape (n_samples, n_labels). Every label has an observed entry.
+    unknown : {"negative", "mean"} or None. None is "negative" with a
+        :class:`labelgap.LabelWarning`.
+    method : str. Its name, for the warning.
     """
     gaps = np.isnan(Y)
     if not gaps.any():

@@ -32,16 +32,11 @@ def label_manifold(
 ) -> tuple[np.ndarray, list[float]]:
     """min ||(I - S) U||^2 with u_il y_il >= margin where y is 1 or -1, and the way there.
 
-    Parameters
-    ----------
-    weights : csr_array of shape (n, n)
-        S, how each row is put together from others.
-    signed : array of shape (n, n_labels)
-        Labels of 1 and -1, and 0 where u is free.
+    weights : csr_array of shape (n, n). S, how each row is put together from others.
+    signed : array of shape (n, n_labels). Labels of 1 and -1, and 0 where u is free.
     margin : float
     max_iter : int
-    tol : float
-        Relative fall of the objective that ends it.
+    tol : float. Relative fall of the objective that ends it.
     """
     rough = sparse.csr_array(sparse.eye_array(weights.shape[0]) - weights)
     low = np.where(signed > 0, margin, -np.inf)

@@ -47,11 +47,8 @@ def subspace_step(
     (Q'CQ)^-1 Q'FF'Q with F = (A + beta I)^-1 R and C = I - beta (A + beta I)^-1. Its maximiser
     spans the leading generalised eigenvectors of FF' and C: these are (A^-1 R) z, with z the
     leading eigenvectors of F'(A^-1 R), which is only n_labels x n_labels.
-
-    Returns
-    -------
-    W : array of shape (n_features, n_labels)
-    Q : array of shape (n_features, n_factors)
+    Returns W : array of shape (n_features, n_labels)
+    and Q : array of shape (n_features, n_factors)
     """
     xp = array_namespace(Y)
     weights = reweight(times(features, W) - Y)

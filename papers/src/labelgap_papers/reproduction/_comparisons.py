@@ -30,23 +30,18 @@ Block = tuple[str, dict[str, Any]]
 class WinLoss:
     """The paper's method against another one, block by block.
 
-    Attributes
-    ----------
     opponent : str
-    wins, ties, losses : int
-        Blocks that the paired t test decides for the paper's method, leaves open, or decides
-        against it, with Holm's correction over all blocks and opponents of the metric.
-    untested : int
-        Blocks with a single run in common.
-    advantage : float
-        Mean over blocks; positive where the paper's method is better.
-    effect : float
-        Median over blocks of Cohen's d of the differences; NaN where no block can be tested.
-    wilcoxon_p : float
-        Wilcoxon's test over the means of blocks, corrected for the number of opponents; NaN for
-        fewer than five blocks.
-    published : tuple of int, optional
-        In how many blocks the paper prints a better, the same and a worse mean.
+    wins, ties, losses : int. Blocks that the paired t test decides for the paper's method, leaves
+        open, or decides against it, with Holm's correction over all blocks and opponents of the
+        metric.
+    untested : int. Blocks with a single run in common.
+    advantage : float. Mean over blocks; positive where the paper's method is better.
+    effect : float. Median over blocks of Cohen's d of the differences; NaN where no block can be
+        tested.
+    wilcoxon_p : float. Wilcoxon's test over the means of blocks, corrected for the number of
+        opponents; NaN for fewer than five blocks.
+    published : tuple of int, optional. In how many blocks the paper prints a better, the same and a
+        worse mean.
     """
 
     opponent: str
@@ -97,15 +92,10 @@ def blocks(results: Results) -> list[Block]:
 def win_loss(results: Results, metric: str) -> list[WinLoss]:
     """The paper's method against all others that fraction blocks with it.
 
-    Parameters
-    ----------
     results : Results
     metric : str
-
-    Returns
-    -------
-    list of WinLoss
-        Empty where the experiment has no method of the paper's own, or no rows of it.
+    Returns list of WinLoss. Empty where the experiment has no method of the paper's own, or no rows
+        of it.
     """
     main = main_method(results)
     if main is None:
@@ -190,15 +180,9 @@ def ranked(results: Results, metric: str) -> Ranked | None:
     Rows need not be complete: methods that would cost more blocks than they are worth are left
     out, and so are blocks that one of the others lacks. Means are over runs that all have.
 
-    Parameters
-    ----------
     results : Results
     metric : str
-
-    Returns
-    -------
-    Ranked or None
-        None where fewer than three methods share three blocks.
+    Returns Ranked or None. None where fewer than three methods share three blocks.
     """
     table = _table(results, metric)
     main = main_method(results)

@@ -25,15 +25,10 @@ class Explanations:
 class Paper:
     """A paper.
 
-    Attributes
-    ----------
-    name : str
-        As in the published figures.
+    name : str. As in the published figures.
     about, citation : str
-    runs : int or None
-        Behind each of its means; None where it does not tell.
-    page : str
-        Our page on the model, seen from the pages of the reproduction results.
+    runs : int or None. Behind each of its means; None where it does not tell.
+    page : str. Our page on the model, seen from the pages of the reproduction results.
     explanations : Explanations
     """
 
@@ -52,15 +47,10 @@ class Paper:
 def load_papers(explanations: str | Path | None = None) -> tuple[Paper, ...]:
     """The papers of the reproduction results.
 
-    Parameters
-    ----------
-    explanations : path, default=None
-        A TOML file with the lists ``holds``, ``fails`` and ``open`` of sentences per paper. They
-        speak of certain rows, and are no part of the library therefore.
-
-    Returns
-    -------
-    tuple of Paper
+    explanations : path, default=None. A TOML file with the lists ``holds``, ``fails`` and ``open``
+        of sentences per paper. They speak of certain rows, and are no part of the library
+        therefore.
+    Returns tuple of Paper
     """
     text = (
         resources.files("labelgap_papers.reproduction")
@@ -107,13 +97,9 @@ _SELECTORS = ("paper", "table", "dataset", "setting", "metric", "method")
 class Reason:
     """A sentence about some of the published figures.
 
-    Attributes
-    ----------
-    refutes : bool
-        Whether a figure that we stay below of is refuted by it; a note otherwise.
+    refutes : bool. Whether a figure that we stay below of is refuted by it; a note otherwise.
     text : str
-    evidence : str
-        A page, with the heading, seen from the pages of the reproduction results.
+    evidence : str. A page, with the heading, seen from the pages of the reproduction results.
     selects : mapping from field of a published figure to the values it may have
     """
 
@@ -129,14 +115,8 @@ class Reason:
 def load_reasons(path: str | Path | None = None) -> tuple[Reason, ...]:
     """Reasons and notes, from a TOML file with the tables ``refuted`` and ``note``.
 
-    Parameters
-    ----------
-    path : path, default=None
-        By default those that come with the library.
-
-    Returns
-    -------
-    tuple of Reason
+    path : path, default=None. By default those that come with the library.
+    Returns tuple of Reason
     """
     own = resources.files("labelgap_papers.reproduction").joinpath("reasons.toml")
     text = own.read_text(encoding="utf-8") if path is None else Path(path).read_text("utf-8")

@@ -50,18 +50,13 @@ class Curves:
 class ExperimentView:
     """One published table or figure.
 
-    Attributes
-    ----------
     results : Results
     counts : dict from status to number of figures
-    grids, contests, curves
-        What is shown.
-    topics : tuple of dict
-        Labels, weights, share and coherence each.
-    facts : tuple of str
-        How much was measured, with which budget, by what.
-    left_out : tuple of str
-        What is not run at all, and what smaller budgets among the rows do not run; sentences.
+    grids, contests, curves. What is shown.
+    topics : tuple of dict. Labels, weights, share and coherence each.
+    facts : tuple of str. How much was measured, with which budget, by what.
+    left_out : tuple of str. What is not run at all, and what smaller budgets among the rows do not
+        run; sentences.
     """
 
     results: Results
@@ -108,13 +103,8 @@ class PageContents:
 def page_contents(reproduction: Reproduction) -> PageContents:
     """Everything that a page shows; pictures are drawn when they are first asked for.
 
-    Parameters
-    ----------
     reproduction : Reproduction
-
-    Returns
-    -------
-    PageContents
+    Returns PageContents
     """
     papers = tuple(
         PaperView(

@@ -36,17 +36,10 @@ from labelgap_papers.reproduction._tables_and_curves import GridCell, table_line
 def html_page(view: PageContents, command: str, version: str) -> str:
     """The page as HTML.
 
-    Parameters
-    ----------
     view : PageContents
-    command : str
-        What writes the page.
-    version : str
-        Of the library.
-
-    Returns
-    -------
-    str
+    command : str. What writes the page.
+    version : str. Of the library.
+    Returns str
     """
     jinja2 = require("jinja2", extra="report", purpose="the page of the reproduction results")
     environment = jinja2.Environment(
@@ -111,15 +104,9 @@ _ACCOUNT = (("holds", "What holds"), ("fails", "What does not"), ("open", "Open"
 def markdown_pages(view: PageContents, command: str) -> dict[str, str]:
     """Names and contents of the pages, without the pictures that they show.
 
-    Parameters
-    ----------
     view : PageContents
-    command : str
-        What writes the files; they tell their reader.
-
-    Returns
-    -------
-    dict from name to text
+    command : str. What writes the files; they tell their reader.
+    Returns dict from name to text
     """
     found = {"index.md": _index(view, command)}
     for paper in view.papers:
@@ -132,16 +119,10 @@ def markdown_pages(view: PageContents, command: str) -> dict[str, str]:
 def write_markdown_pages(view: PageContents, folder: str | Path, command: str) -> list[Path]:
     """Write pages and pictures, complete or not at all; pictures of former rows are removed.
 
-    Parameters
-    ----------
     view : PageContents
     folder : path
     command : str
-
-    Returns
-    -------
-    list of Path
-        What was written.
+    Returns list of Path. What was written.
     """
     folder = Path(folder)
     (folder / FIGURES).mkdir(parents=True, exist_ok=True)

@@ -21,13 +21,9 @@ Curve = Mapping[Any, tuple[float, float, float]]
 class Picture:
     """A drawing and what it shows, in words.
 
-    Attributes
-    ----------
-    name : str
-        For files and identifiers.
+    name : str. For files and identifiers.
     title, description : str
-    draw : callable
-        Makes the drawing; see :mod:`labelgap.plots.svg`.
+    draw : callable. Makes the drawing; see :mod:`labelgap.plots.svg`.
     """
 
     name: str
@@ -54,16 +50,10 @@ class Panel:
 def critical_difference_picture(name: str, title: str, ranking: Ranking, main: str) -> Picture:
     """Mean ranks on a line; bars connect methods that Nemenyi's test does not tell apart.
 
-    Parameters
-    ----------
     name, title : str
     ranking : Ranking
-    main : str
-        The method to stress.
-
-    Returns
-    -------
-    Picture
+    main : str. The method to stress.
+    Returns Picture
     """
     methods, ranks = ranking.methods, ranking.mean_ranks
     cliques = ranking.cliques()
@@ -84,14 +74,9 @@ def _draw_ranking(ranking: Ranking, main: str) -> str:
 def curves_picture(name: str, title: str, panels: Sequence[Panel]) -> Picture:
     """Curves side by side, methods in the same colours everywhere, a band from least to largest.
 
-    Parameters
-    ----------
     name, title : str
     panels : sequence of Panel
-
-    Returns
-    -------
-    Picture
+    Returns Picture
     """
     return Picture(name, title, _curves_in_words(panels), lambda: _draw_panels(panels))
 
@@ -196,14 +181,9 @@ def cost_picture(
 ) -> Picture:
     """A cost of each method against the number of rows of each set, on logarithmic axes.
 
-    Parameters
-    ----------
     name, title, y_label : str
     points : mapping from method to mapping from set to (rows, cost)
-
-    Returns
-    -------
-    Picture
+    Returns Picture
     """
     words = "; ".join(
         f"{method}: " + ", ".join(f"{s} {c:.3g}" for s, (_, c) in sorted(places.items()))

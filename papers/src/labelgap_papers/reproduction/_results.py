@@ -35,21 +35,14 @@ from labelgap_papers.reproduction._statuses import (
 class Entry:
     """A line of the reproduction results.
 
-    Attributes
-    ----------
     figure : PublishedFigure
     status : ReproductionStatus
-    experiment : str
-        The experiment that measures it; empty where there is none.
+    experiment : str. The experiment that measures it; empty where there is none.
     ours : Measured, optional
-    p : float
-        That we are no better than the figure, corrected for the figures of the experiment.
-    reason : str
-        Why there is no measurement, or why the figure is refuted.
-    evidence : str
-        The page that shows the reason.
-    notes : tuple of str
-        What a reader must know to compare the two.
+    p : float. That we are no better than the figure, corrected for the figures of the experiment.
+    reason : str. Why there is no measurement, or why the figure is refuted.
+    evidence : str. The page that shows the reason.
+    notes : tuple of str. What a reader must know to compare the two.
     """
 
     figure: PublishedFigure
@@ -71,11 +64,8 @@ class Entry:
 class Results:
     """The measured rows of an experiment, by place.
 
-    Attributes
-    ----------
     experiment : Experiment
-    rows : tuple of Row
-        One for each cell, whatever its status.
+    rows : tuple of Row. One for each cell, whatever its status.
     """
 
     experiment: Experiment
@@ -169,18 +159,12 @@ def build_reproduction(
 ) -> Reproduction:
     """Compare every published figure by the rows of a folder.
 
-    Parameters
-    ----------
-    experiments : sequence of Experiment
-        A figure that belongs to none of them was not measured.
+    experiments : sequence of Experiment. A figure that belongs to none of them was not measured.
     store : RowStore
     papers : sequence of Paper
     reasons : sequence of Reason, default=()
-
-    Returns
-    -------
-    Reproduction
-        With one entry for each published figure, in the order of the papers' tables.
+    Returns Reproduction. With one entry for each published figure, in the order of the papers'
+        tables.
     """
     results = tuple(Results(one, _results(one, store)) for one in experiments)
     runs = {paper.name: paper.runs for paper in papers}

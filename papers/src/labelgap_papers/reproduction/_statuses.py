@@ -86,16 +86,11 @@ MEASURED = (
 class Measured:
     """What our rows say where a published figure stands.
 
-    Attributes
-    ----------
     values : mapping from run to value
-    planned : int
-        Runs that the experiment asks for.
+    planned : int. Runs that the experiment asks for.
     higher_is_better : bool
-    budget : str
-        The smallest budget among the rows.
-    sought : bool
-        Whether settings were chosen among as many candidates as the full budget grants.
+    budget : str. The smallest budget among the rows.
+    sought : bool. Whether settings were chosen among as many candidates as the full budget grants.
     """
 
     values: Mapping[int, float]
@@ -143,17 +138,10 @@ def p_no_better(figure: PublishedFigure, ours: Measured, published_runs: int | N
 def status_of(figure: PublishedFigure, ours: Measured, p: float) -> ReproductionStatus:
     """The status on a figure that was measured, before reasons are asked.
 
-    Parameters
-    ----------
     figure : PublishedFigure
     ours : Measured
-    p : float
-        See `p_no_better`; corrected for the number of figures that were tested together.
-
-    Returns
-    -------
-    ReproductionStatus
-        REPRODUCED, BEATEN, AHEAD or BELOW.
+    p : float. See `p_no_better`; corrected for the number of figures that were tested together.
+    Returns ReproductionStatus. REPRODUCED, BEATEN, AHEAD or BELOW.
     """
     advantage = ours.mean - figure.mean if ours.higher_is_better else figure.mean - ours.mean
     within = tolerance(figure)

@@ -43,13 +43,10 @@ class GridLine:
 class Grid:
     """One metric under one setting.
 
-    Attributes
-    ----------
     setting : dict
     metric : MetricPlan
     datasets : tuple of DatasetPlan
-    lines : tuple of GridLine
-        Methods of the paper first, then what a user would pick instead.
+    lines : tuple of GridLine. Methods of the paper first, then what a user would pick instead.
     """
 
     setting: Mapping[str, Any]
@@ -69,15 +66,9 @@ class Grid:
 def grids(reproduction: Reproduction, results: Results) -> list[Grid]:
     """The tables of an experiment, in the order of its settings and metrics.
 
-    Parameters
-    ----------
     reproduction : Reproduction
-    results : Results
-        One of those in the reproduction results.
-
-    Returns
-    -------
-    list of Grid
+    results : Results. One of those in the reproduction results.
+    Returns list of Grid
     """
     experiment = results.experiment
     entries = {entry.figure: entry for entry in reproduction.entries}
@@ -153,16 +144,10 @@ class CurveTable:
 def curve_tables(results: Results) -> list[CurveTable]:
     """What was measured along the horizontal axis of an experiment.
 
-    Parameters
-    ----------
-    results : Results
-        Of an experiment with an ``x_axis``: the name of a setting, or anything else for the curves
-        that rows hold themselves.
-
-    Returns
-    -------
-    list of CurveTable
-        One for everything, or one for each metric where that would be too many panels.
+    results : Results. Of an experiment with an ``x_axis``: the name of a setting, or anything else
+        for the curves that rows hold themselves.
+    Returns list of CurveTable. One for everything, or one for each metric where that would be too
+        many panels.
     """
     rows = [row for row in results.rows if row.status is Status.MEASURED]
     names = _names(results, rows)

@@ -71,21 +71,16 @@ _NOTHING = BMLPLStats(*(None,) * len(BMLPLStats._fields))  # type: ignore[arg-ty
 class SampledTopicModel:
     """Settings of the sampler, and its steps for :func:`labelgap.fitting.run_gibbs`.
 
-    Parameters
-    ----------
-    eta : float
-        Dirichlet concentration of the topics, above zero.
-    learn_r, learn_tau : bool
-        Draw r, and the prior precisions of the weights; otherwise they stay as they are.
-    r_prior, tau_prior : pairs of float
-        Shape and rate of their gamma priors. That of tau must be proper: with any improper one
-        the posterior is improper, all its mass at zero weights.
-    solver : "cg" or "exact"
-        Conjugate gradient on all topics at once, or one Cholesky factorisation per topic.
-    cg_tol : float
-        The residual of each topic's system, relative to its right side, where "cg" stops.
-    max_cg : int
-        Products "cg" may take to get there; more is an error.
+    eta : float. Dirichlet concentration of the topics, above zero.
+    learn_r, learn_tau : bool. Draw r, and the prior precisions of the weights; otherwise they stay
+        as they are.
+    r_prior, tau_prior : pairs of float. Shape and rate of their gamma priors. That of tau must be
+        proper: with any improper one the posterior is improper, all its mass at zero weights.
+    solver : "cg" or "exact". Conjugate gradient on all topics at once, or one Cholesky
+        factorisation per topic.
+    cg_tol : float. The residual of each topic's system, relative to its right side, where "cg"
+        stops.
+    max_cg : int. Products "cg" may take to get there; more is an error.
     """
 
     eta: float = 1.0

@@ -184,16 +184,12 @@ class ExaminedStats(NamedTuple):
 class PropensityModel:
     """What is learned about theta.
 
-    Parameters
-    ----------
-    learn : {"per_label", "global", "neighbors"}, default=None
-        None keeps theta as it is.
-    label_frequency, weight : float
-        q and m of the prior; the weight is relative to the number of entries.
-    graph : csr_array of shape (n_samples, n_samples), default=None
-        Ones at the neighbours of each row.
-    neighbor_weight : float, default=5.0
-        s, at least 1.
+    learn : {"per_label", "global", "neighbors"}, default=None. None keeps theta as it is.
+    label_frequency, weight : float. q and m of the prior; the weight is relative to the number of
+        entries.
+    graph : csr_array of shape (n_samples, n_samples), default=None. Ones at the neighbours of each
+        row.
+    neighbor_weight : float, default=5.0. s, at least 1.
     """
 
     learn: Literal["per_label", "global", "neighbors"] | None = None

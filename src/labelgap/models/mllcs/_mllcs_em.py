@@ -65,20 +65,15 @@ class MLLCSParams(NamedTuple):
 class CooccurrenceModel:
     """Settings, counts, and the steps for the loops of :mod:`labelgap.fitting`.
 
-    Parameters
-    ----------
-    counts : CooccurrenceCounts or None
-        None leaves the counts out: a factor model of the labels alone.
-    lambda_u, lambda_v, lambda_beta, lambda_map : float
-        Precisions of the priors.
-    tau : array of shape (n_features + 1,)
-        Precisions of the regression weights, the intercept's last.
+    counts : CooccurrenceCounts or None. None leaves the counts out: a factor model of the labels
+        alone.
+    lambda_u, lambda_v, lambda_beta, lambda_map : float. Precisions of the priors.
+    tau : array of shape (n_features + 1,). Precisions of the regression weights, the intercept's
+        last.
     learn_r, joint, learn_label_frequency : bool
-    label_frequency_prior : pair of float
-        Of the beta distribution of theta, both above 1.
-    solve_weights : callable, optional
-        Solves (lambda_u X'X + diag tau) D = G exactly; otherwise ``n_cg`` conjugate-gradient
-        steps.
+    label_frequency_prior : pair of float. Of the beta distribution of theta, both above 1.
+    solve_weights : callable, optional. Solves (lambda_u X'X + diag tau) D = G exactly; otherwise
+        ``n_cg`` conjugate-gradient steps.
     """
 
     counts: CooccurrenceCounts | None

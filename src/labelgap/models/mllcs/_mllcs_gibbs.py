@@ -133,15 +133,10 @@ class SampledRowSteps:
 class SampledCooccurrenceModel:
     """The sampler's steps for :func:`labelgap.fitting.run_gibbs`.
 
-    Parameters
-    ----------
-    model : CooccurrenceModel
-        Counts and settings. With ``solve_weights`` W is drawn with that solver, otherwise by
-        conjugate gradient to high accuracy.
-    cg_tol : float
-        The residual, relative to the right side, where conjugate gradient stops.
-    max_cg : int
-        Products it may take to get there; more is an error.
+    model : CooccurrenceModel. Counts and settings. With ``solve_weights`` W is drawn with that
+        solver, otherwise by conjugate gradient to high accuracy.
+    cg_tol : float. The residual, relative to the right side, where conjugate gradient stops.
+    max_cg : int. Products it may take to get there; more is an error.
     """
 
     model: CooccurrenceModel

@@ -33,13 +33,9 @@ _ROUNDING = 1e-10
 class FittedRegression(NamedTuple):
     """A regression of some row factors.
 
-    Attributes
-    ----------
     coef : array of shape (n_samples or n_features, n_factors)
-    residual : array of shape (n_samples, n_factors)
-        U - T, where T are the fitted values.
-    gram : array of shape (n_factors, n_factors)
-        A'K A or W'W; its trace is the size of the model.
+    residual : array of shape (n_samples, n_factors). U - T, where T are the fitted values.
+    gram : array of shape (n_factors, n_factors). A'K A or W'W; its trace is the size of the model.
     """
 
     coef: np.ndarray

@@ -39,12 +39,9 @@ _ERROR_ROWS = 1000
 class FeatureMap:
     """What predictions are linear in: kernel values to the training rows, or features.
 
-    Attributes
-    ----------
-    kernel : Kernel or None
-        None when the features themselves are used, or an approximation of the kernel.
-    rows : array or None
-        Training rows, for a kernel that was not precomputed.
+    kernel : Kernel or None. None when the features themselves are used, or an approximation of the
+        kernel.
+    rows : array or None. Training rows, for a kernel that was not precomputed.
     approximation : fitted transformer or None
     width : int
     """
@@ -71,17 +68,13 @@ class FeatureMap:
 class PreparedRows:
     """The training rows, ready for any lambda.
 
-    Attributes
-    ----------
     features : FeatureMap
-    weights : csr_array of shape (n_samples, n_samples)
-        Reconstruction weights S.
+    weights : csr_array of shape (n_samples, n_samples). Reconstruction weights S.
     gamma : float or None
     form : {"dual", "primal"}
     approximation_error : float or None
-    regression : callable
-        The regression for a ratio lambda_4 / lambda_3. Unless prepared for many ratios it may be
-        called once: the matrix is inverted in place.
+    regression : callable. The regression for a ratio lambda_4 / lambda_3. Unless prepared for many
+        ratios it may be called once: the matrix is inverted in place.
     """
 
     features: FeatureMap

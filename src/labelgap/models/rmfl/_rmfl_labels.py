@@ -127,13 +127,10 @@ def best_cuts(
 ) -> np.ndarray:
     """Return the cut of each label that suits its observed entries best, nearest to zero among equals.
 
-    Parameters
-    ----------
     scores : array of shape (n_samples, n_labels)
     targets : SignedLabels
-    criterion : {"hamming", "f1"}
-        Fewest wrong entries, or largest F1. A label without a positive is never cut by F1, and a
-        label without an observed entry is cut at zero.
+    criterion : {"hamming", "f1"}. Fewest wrong entries, or largest F1. A label without a positive
+        is never cut by F1, and a label without an observed entry is cut at zero.
     """
     cuts = np.zeros(scores.shape[1])
     for label, signed in enumerate(targets.signed.T):

@@ -64,17 +64,12 @@ class RMFLTerms(NamedTuple):
 class RMFLProblem:
     """SignedLabels, weights and features of one fit, and the steps on them.
 
-    Parameters
-    ----------
     targets : SignedLabels
-    weights : csr_array of shape (n_samples, n_samples)
-        Reconstruction weights S.
-    regression : Regression
-        For the ratio lambda_4 / lambda_3.
+    weights : csr_array of shape (n_samples, n_samples). Reconstruction weights S.
+    regression : Regression. For the ratio lambda_4 / lambda_3.
     penalties : RMFLPenalties
     solver : {"cg", "exact"}, default="cg"
-    n_cg : int, default=10
-        Steps of conjugate gradient for each side and iteration.
+    n_cg : int, default=10. Steps of conjugate gradient for each side and iteration.
     """
 
     def __init__(
@@ -266,12 +261,8 @@ class FactorSystem(NamedTuple):
     where f are the factors of the other side, R says which entries are observed, and C couples the
     unknown factors with each other: neighbours for rows, the learned correlation for labels.
 
-    Attributes
-    ----------
-    factors : array of shape (n_other, n_factors)
-        Of the other side.
-    observed : array of shape (n, n_other) or None
-        Ones at observed entries; None when all are.
+    factors : array of shape (n_other, n_factors). Of the other side.
+    observed : array of shape (n, n_other) or None. Ones at observed entries; None when all are.
     coupling : Coupling
     right_side : array of shape (n, n_factors)
     """

@@ -23,21 +23,11 @@ def machine_scores(
 
     The kernel is exp(-||x - z||^2 / d) for d features, and C = 1: libSVM's defaults.
 
-    Parameters
-    ----------
-    X, X_test : arrays of shape (n_samples, n_features)
-        Features, the best first.
-    labels : Labels
-        Of the training rows; unlabeled zeros are zeros.
-    sizes : sequence of int
-        Numbers of features, increasing.
-    tol : float, default=1e-3
-        Tolerance of the machines.
-
-    Returns
-    -------
-    list of arrays of shape (n_test, n_labels)
-        One for every size.
+    X, X_test : arrays of shape (n_samples, n_features). Features, the best first.
+    labels : Labels. Of the training rows; unlabeled zeros are zeros.
+    sizes : sequence of int. Numbers of features, increasing.
+    tol : float, default=1e-3. Tolerance of the machines.
+    Returns list of arrays of shape (n_test, n_labels). One for every size.
     """
     Y = labels.to_dense()
     mixed = np.flatnonzero(Y.any(axis=0) & ~Y.all(axis=0))
