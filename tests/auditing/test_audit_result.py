@@ -33,6 +33,7 @@ def changed(**changes):
         (changed(items=None), "audit.items: expected an object"),
         (changed(labels=[{}]), r"audit.labels\[0\]: 'name' is missing"),
         (changed(labels=3), "audit.labels: expected a list"),
+        (changed(labels=[]), r"audit.suggestions\[0\].label: .* is not among audit.labels"),
         (
             changed(topics=[{"name": "a", "fraction": True, "labels": [], "features": []}]),
             "fraction",

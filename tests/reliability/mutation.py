@@ -11,10 +11,12 @@ import argparse
 import ast
 import os
 import random
+import re
 import shutil
 import subprocess
 import sys
 import tempfile
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -26,7 +28,7 @@ ROOMS = {
     "metrics": "tests/metrics",
     "imputers": "tests/imputers tests/mend",
     "mend": "tests/mend",
-    "propensity.py": "tests/propensity",
+    "propensity": "tests/propensity",
     "auditing": "tests/auditing tests/cli/test_audit.py",
     "files.py": "tests/test_files.py",
     "kernels/input_arrays.py": "tests/kernels/test_input_arrays.py",
@@ -109,6 +111,20 @@ def _set(node: ast.AST, field: str, value: object):
     return lambda: setattr(node, field, value)
 
 
+def _nearest_first(tests: str, changed: Path) -> str:
+    """The test files of a room, those that share most words with the changed module first."""
+    words = set(re.findall(r"\w{4,}", changed.read_text(encoding="utf-8")))
+    places = [ROOT / one for one in tests.split()]
+    files = [
+        file for one in places for file in ([one] if one.is_file() else one.rglob("test_*.py"))
+    ]
+
+    def shared(file: Path) -> int:
+        return -len(words & set(re.findall(r"\w{4,}", file.read_text(encoding="utf-8"))))
+
+    return " ".join(map(str, sorted(files, key=shared)))
+
+
 def survives(copy: Path, tests: str) -> bool:
     """Whether the tests pass with the code in the copy."""
     environment = {**os.environ, "PYTHONPATH": f"{copy}:{ROOT / 'papers' / 'src'}"}
@@ -132,20 +148,25 @@ def main() -> None:
     parser.add_argument("rooms", nargs="*", default=list(ROOMS), help=f"of {', '.join(ROOMS)}")
     parser.add_argument("--n", type=int, default=10, help="mutants of each room")
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--skip", type=int, default=0, help="mutants that were tried before")
+    parser.add_argument("--seconds", type=float, default=float("inf"), help="end after these")
     options = parser.parse_args()
     total = killed = 0
     with tempfile.TemporaryDirectory() as folder:
         copy = Path(folder, "src")
         shutil.copytree(ROOT / "src", copy, ignore=shutil.ignore_patterns("__pycache__"))
+        deadline = time.monotonic() + options.seconds
         for room in options.rooms:
             place = copy / "labelgap" / room
             files = sorted(place.rglob("*.py")) if place.is_dir() else [place]
             every = [(path, *one) for path in files for one in mutants(path.read_text())]
             chosen = random.Random(options.seed).sample(every, min(options.n, len(every)))
-            for path, line, words, source in chosen:
+            for path, line, words, source in chosen[options.skip :]:
+                if time.monotonic() > deadline:
+                    break
                 before = path.read_text()
                 path.write_text(source)
-                alive = survives(copy, ROOMS[room])
+                alive = survives(copy, _nearest_first(ROOMS[room], path))
                 path.write_text(before)
                 total, killed = total + 1, killed + (not alive)
                 where = f"{path.relative_to(copy)}:{line}: {words}"

@@ -15,6 +15,7 @@ from labelgap.auditing import Audit, read_decisions
 from labelgap.report import write_audit_page
 from report.axe import violations
 from report.browsing import Browser
+from report.hostile import HOSTILE, hostile, no_intruders
 
 pytestmark = pytest.mark.browser
 pytest.importorskip("jinja2")
@@ -304,3 +305,22 @@ def test_a_table_that_goes_on_to_the_right_says_so(browser, page):
     assert browser.run(
         f"{wide}.every(e => getComputedStyle(e).backgroundImage.includes('gradient'))"
     )
+
+
+def test_hostile_names_stay_text(browser, tmp_path):
+    for name, text in HOSTILE.items():
+        target = tmp_path / f"{name}.html"
+        write_audit_page(hostile(sample_audit(3), text), target)
+        browser.open(target.as_uri(), until=f"location.href.includes('{name}.html') && {READY}")
+        browser.click("button.accept")
+        assert browser.run("window.hurt") is None
+        assert browser.run("document.querySelectorAll('img, main script, main style').length") == 0
+        shown = text.replace("\0", "")
+        assert browser.run("document.querySelector('main').textContent").count(shown) > 10
+        width = browser.run("[document.documentElement.scrollWidth, innerWidth]")
+        assert width[0] <= width[1], name
+
+
+def test_the_policy_of_a_file_lets_no_other_script_or_style_in(browser, page):
+    browser.open(page, until=READY)
+    no_intruders(browser)

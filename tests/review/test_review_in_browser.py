@@ -9,15 +9,17 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from labelgap.auditing import read_decisions
+from labelgap.auditing import Audit, read_decisions
 from labelgap.review import DecisionStore
 from report.axe import violations
 from report.browsing import Browser
+from report.hostile import HOSTILE, hostile, no_intruders
 from review.books import book_audit
 
 pytestmark = pytest.mark.browser
@@ -30,10 +32,11 @@ READY = "document.body.dataset.ready"
 class Server:
     """``labelgap review`` in a process of its own."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, audit: Audit | None = None) -> None:
         self.folder = folder
         self.db = folder / "decisions.sqlite"
-        (folder / "audit.json").write_text(book_audit(45).to_json(), encoding="utf-8")
+        text = (audit or book_audit(45)).to_json()
+        (folder / "audit.json").write_text(text, encoding="utf-8")
         self.start()
 
     def start(self, port: int = 0) -> None:
@@ -43,6 +46,7 @@ class Server:
         assert self.process.stdout is not None
         lines = ""
         while not lines.rstrip().endswith("}"):
+            assert self.process.poll() is None, "the server ended at once"
             lines += self.process.stdout.readline()
         self.facts: dict[str, Any] = json.loads(lines)
         self.url: str = self.facts["url"]
@@ -232,3 +236,33 @@ def test_no_serious_finding_of_axe(browser, server, width, scheme):
     assert violations(browser) == []
     browser.run("document.getElementById('other-item').showModal()")
     assert violations(browser) == []
+
+
+def test_hostile_names_stay_text_and_no_other_script_gets_in(tmp_path):
+    plain = book_audit(len(HOSTILE))
+    texts = list(HOSTILE.values())
+    suggestions = tuple(map(hostile, plain.suggestions, texts))
+    labels = tuple(replace(plain.labels[0], name=text) for text in texts)
+    changed = replace(hostile(plain, texts[0]), suggestions=suggestions, labels=labels)
+    server = Server(tmp_path, changed)
+    try:
+        with Browser(tmp_path / "browser") as browser:
+            browser.open(server.url, until=READY)
+            for k in range(len(texts)):
+                item, label = question(browser)
+                assert item == label
+                assert item in texts
+                width = browser.run("[document.documentElement.scrollWidth, innerWidth]")
+                assert width[0] <= width[1], item[:20]
+                browser.click("#accept")
+                browser.wait(f"document.getElementById('n-accepted').textContent === '{k + 1}'")
+            assert browser.complaints == []
+            no_intruders(browser)
+            browser.open(
+                server.url.replace("/?", "/report?"), until="location.pathname === '/report'"
+            )
+            assert browser.complaints == []
+            no_intruders(browser)
+        assert sorted(server.kept) == sorted((text, text, "accept") for text in texts)
+    finally:
+        server.kill()

@@ -444,7 +444,15 @@ class Audit:
                 f"the audit has layout {plain['schema']!r}, this version reads {SCHEMA}: "
                 "run labelgap audit again"
             )
-        return from_plain(cls, {k: v for k, v in plain.items() if k != "schema"}, "audit")
+        made = from_plain(cls, {k: v for k, v in plain.items() if k != "schema"}, "audit")
+        names = {label.name for label in made.labels}
+        for place, suggestion in enumerate(made.suggestions):
+            if suggestion.label not in names:
+                raise ValueError(
+                    f"audit.suggestions[{place}].label: {suggestion.label[:80]!r} is not among "
+                    "audit.labels; run labelgap audit again"
+                )
+        return made
 
     @classmethod
     def from_json(cls, text: str | bytes) -> Audit:

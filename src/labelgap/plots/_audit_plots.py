@@ -289,7 +289,7 @@ def plot_learning_curve(
             linestyle=style,
             marker=MARKS[number % len(MARKS)],
             markersize=5,
-            label=str(name) if named else None,
+            label=short(name) if named else None,
         )
         line.set_gid(f"curve-{number}")
         if numbers.wide:

@@ -188,7 +188,7 @@ def plot_trace(source: Any, ax: Axes | None = None) -> Axes:
         source = source.convergence[0]
     if hasattr(source, "converged"):
         ended = "converged" if source.converged else "not converged"
-        title = f"{source.model}: {ended} after {len(source.values)} iterations"
+        title = f"{short(source.model)}: {ended} after {len(source.values)} iterations"
         return _plot_objective(source.values, source.name, title, ax)
     return _plot_objective(source, "objective", "", ax)
 
@@ -239,7 +239,7 @@ def _plot_objective(values: Sequence[float], name: str, title: str, ax: Axes | N
         raise ValueError("an objective is a sequence of numbers, one per iteration")
     ax = new_axes(ax, (6.0, 3.5))
     ax.plot(np.arange(1, numbers.size + 1), numbers, color=COLOURS[0])
-    ax.set(xlabel="iteration", ylabel=name)
+    ax.set(xlabel="iteration", ylabel=short(name))
     ax.set_title(title, fontsize=10)
     open_frame(ax)
     return ax

@@ -61,9 +61,10 @@ def new_axes(
 
 
 def short(name: Any) -> str:
-    """A name that leaves room for the picture."""
-    text = str(name)
-    return text if len(text) <= _LONGEST_NAME else text[: _LONGEST_NAME - 1] + "…"
+    """A name that leaves room for the picture, and in which a dollar is a dollar."""
+    text = "".join(one for one in str(name) if one.isprintable())
+    text = text if len(text) <= _LONGEST_NAME else text[: _LONGEST_NAME - 1] + "…"
+    return text.replace("$", r"\$")
 
 
 def at_least_one(**numbers: int) -> None:

@@ -11,6 +11,7 @@ from __future__ import annotations
 import io
 import re
 import threading
+import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from html import escape
@@ -121,7 +122,11 @@ def new_figure(size: tuple[float, float], layout: str | None = "constrained") ->
 def raw_svg(figure: Any) -> str:
     """Return a figure as SVG, the same text for the same drawing."""
     file = io.StringIO()
-    figure.savefig(file, format="svg", metadata={"Date": None, "Creator": None})
+    with warnings.catch_warnings():
+        # letters that the font lacks are drawn by what shows the text; long names leave little room
+        for said in ("Glyph .* missing from", "constrained_layout not applied"):
+            warnings.filterwarnings("ignore", said, UserWarning)
+        figure.savefig(file, format="svg", metadata={"Date": None, "Creator": None})
     return file.getvalue()
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import base64
+import hashlib
 from pathlib import Path
 from typing import Any
 
@@ -153,7 +155,13 @@ def _environment(purpose: str) -> tuple[Any, Any]:
         trim_blocks=True,
         lstrip_blocks=True,
     )
+    environment.filters["sha256"] = _source_hash
     return environment, jinja2.filters.do_mark_safe
+
+
+def _source_hash(text: str) -> str:
+    """A style or script as a content security policy names it."""
+    return f"sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}"
 
 
 def _contents(audit: Audit) -> list[tuple[str, str]]:
