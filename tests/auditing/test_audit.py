@@ -144,7 +144,7 @@ def test_nothing_is_called_complete_where_obvious_labels_may_come_first():
     assert constant.mechanism == "one rate for all labels"
     assert constant.value < 0.05 * full.n_positives() < seen.missing.high
     assert not seen.missing.identified
-    assert "cannot be told from one table" in seen.summary.sentences[0]
+    assert "cannot be told from one table" in seen.summary.sentences[1]
     assert "nearly always recorded" in seen.summary.gaps_in_words
 
 

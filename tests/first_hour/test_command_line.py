@@ -152,6 +152,13 @@ def test_what_is_known_of_a_row_tells_about_the_rest(run, table, songs):
     known.melt("song", TAGS, "label").dropna().to_csv("pairs.csv", index=False)
     run(*predict, "--known", "pairs.csv", "-o", "long.csv")
     assert Path("long.csv").read_bytes() == Path("told.csv").read_bytes()
+    # what is there of a column that lists labels is known, and nothing else
+    tags = [
+        ";".join(t for t in ("amazed", "happy", "relaxed") if row[t]) for _, row in test.iterrows()
+    ]
+    pd.DataFrame({"song": test["song"], "tags": tags}).to_csv("tags.csv", index=False)
+    told = run(*predict, "--known", "tags.csv", "-o", "listed.csv", "--json")
+    assert told.json["n_known"] == test[given].to_numpy().sum()
     run(*predict, "--known", "half.csv", "--give", "next", "-o", "next.csv")
     assert set(pd.read_csv("next.csv")["label"]) <= {"quiet", "sad", "angry"}
     run("fit", "train.csv", *LABELS, "-m", "neighbors", "-o", "near.model")
@@ -187,3 +194,15 @@ def test_choosing_features_says_how_far_it_is(songs):
         progress=lambda stage, done, total: heard.append((done, total)),
     )
     assert heard == [(1, 5), (2, 5), (3, 5), (4, 5), (5, 5)]
+
+
+def test_the_column_that_lists_labels_is_named(run, songs, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    notes = [f"number {k}; side {k % 7}" for k in range(len(songs))]
+    tags = [";".join(tag for tag in TAGS if row[tag]) for _, row in songs.iterrows()]
+    frame = pd.DataFrame(
+        {"song": songs["song"], "note": notes, "mood tags": tags, "f": songs["f0"]}
+    )
+    frame.to_csv("listed.csv", index=False)
+    said = " ".join(run("audit", "listed.csv").err.split())
+    assert "column 'mood tags' looks like one that lists labels: --labels 'mood tags'" in said

@@ -64,7 +64,7 @@ def sentences_of(
     n_unopened: float = 0.0,
 ) -> tuple[str, ...]:
     """Return what a reader should know first, most important first."""
-    sentences = [_missing_sentence(summary, missing)]
+    sentences = _missing_sentences(summary, missing)
     likely = sum(suggestion.probability >= _LIKELY for suggestion in suggestions)
     if likely:
         more = " or more" if likely == len(suggestions) else ""
@@ -98,17 +98,18 @@ def sentences_of(
     return tuple(sentences)
 
 
-def _missing_sentence(summary: AuditSummary, missing: MissingEstimate) -> str:
+def _missing_sentences(summary: AuditSummary, missing: MissingEstimate) -> list[str]:
     beside = f"beside {summary.n_positive:,} that are recorded"
     low, high = rounded(missing.low), rounded(missing.high)
     if summary.gaps == "none":
-        return f"Few labels seem to be missing: at most about {high}, {beside}."
+        return [f"Few labels seem to be missing: at most about {high}, {beside}."]
+    about = rounded(missing.value)
     if missing.identified:
-        return f"About {rounded(missing.value)} labels are probably missing ({low} to {high}), {beside}."
-    return (
-        f"Between {low} and {high} labels are missing, {beside}: how many cannot be told from one "
-        f"table, since it depends on how labels got lost; {rounded(missing.value)} is our estimate."
-    )
+        return [f"About {about} labels are probably missing ({low} to {high}), {beside}."]
+    return [
+        f"Between {low} and {high} labels are missing, {beside}; {about} is our estimate.",
+        "How many cannot be told from one table, since it depends on how labels got lost.",
+    ]
 
 
 def _n_pairs(n: int) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import shlex
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -343,15 +344,19 @@ def _label_columns(path: Path, options: LabelledOptions, hints: Hints, frame: An
 
 
 def _likely_labels(frame: Any) -> str:
-    """A hint at the first column that lists labels."""
+    """A hint at the column that lists labels: of those that do, the one with the fewest."""
+    listed: dict[str, int] = {}
     for name in frame.columns:
         try:
             found = labels_of_vector(frame[name])
         except ValueError:
             continue
         if found is not None:
-            return f" (column {str(name)!r} looks like one that lists labels: --labels {name})"
-    return ""
+            listed[str(name)] = found.n_labels
+    if not listed:
+        return ""
+    best = min(listed, key=listed.__getitem__)
+    return f" (column {best!r} looks like one that lists labels: --labels {shlex.quote(best)})"
 
 
 def _has_long_table(options: Any) -> bool:

@@ -140,18 +140,19 @@ def _finite(value: Any) -> Any:
 def _leaderboard_lines(leaderboard: list[dict[str, Any]]) -> list[str]:
     """The weight of each kind of model that counts, and why others were left out."""
     used = sorted((row for row in leaderboard if row["weight"]), key=lambda row: -row["weight"])
-    skipped = [f"{row['name']}: {row['skipped']}" for row in leaderboard if row["skipped"]]
-    lines = []
-    if used:
-        parts = ", ".join(
-            f"{row['name']} {row['weight']:.0%} (log-loss {row['log_loss']:.3f}, "
-            f"{row['seconds']:.1f} s)"
-            for row in used
-        )
-        lines.append(f"a weighted mean of {parts}")
-    if skipped:
-        lines.append("not fitted: " + "; ".join(escape(one) for one in skipped))
-    return lines
+    skipped: dict[str, list[str]] = {}
+    for row in leaderboard:
+        if row["skipped"]:
+            skipped.setdefault(row["skipped"], []).append(row["name"])
+    parts = [
+        f"{row['name']} {row['weight']:.0%} (log-loss {row['log_loss']:.3f}, {row['seconds']:.1f} s)"
+        for row in used
+        if row["weight"] >= 0.005
+    ]
+    lines = [f"a weighted mean of {', '.join(parts)}"] if parts else []
+    return lines + [
+        escape(f"not fitted, {reason}: {', '.join(names)}") for reason, names in skipped.items()
+    ]
 
 
 def _schema(rows: InputRows, source: LearningOptions) -> Schema:

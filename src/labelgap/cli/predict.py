@@ -6,7 +6,7 @@ import sys
 import warnings
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import numpy as np
 import typer
@@ -24,7 +24,7 @@ from labelgap.cli._table_files import (
 )
 from labelgap.cli._terminal import BadInputError, Terminal, reading
 from labelgap.data import read_frame, read_label_table
-from labelgap.labels import LabelWarning
+from labelgap.labels import LabelWarning, labels_of_vector
 
 
 class Give(StrEnum):
@@ -52,8 +52,8 @@ def predict(
         typer.Option(
             metavar="FILE",
             help="Labels of these rows that are known already: they change what is predicted of the "
-            "others. A column per label with 1, 0, or empty for unknown, or a long table with the "
-            "columns label and value.",
+            "others. A column per label with 1, 0, or empty for unknown; a column that lists labels; or "
+            "a long table with the columns label and value.",
         ),
     ] = None,
     threshold: ThresholdOfModel = None,
@@ -131,12 +131,7 @@ def read_known(path: Path, rows: InputRows, names: list[str]) -> np.ndarray:
                 )
             frame = frame.assign(**{rows.item: rows.items})
         if "label" not in frame.columns or "label" in names:
-            there = [name for name in names if name in frame.columns]
-            if not there:
-                raise BadInputError(
-                    f"{path}: has no column of a label of the model ({', '.join(names[:5])}); add one"
-                )
-            frame = frame.melt(rows.item, there, var_name="label")
+            frame = _pairs(path, frame, rows.item, names)
         value = "value" if "value" in frame.columns else None
         pairs = read_label_table(
             frame,
@@ -147,6 +142,22 @@ def read_known(path: Path, rows: InputRows, names: list[str]) -> np.ndarray:
             file=rows.place if rows.data.ids is None else rows.data.table,  # type: ignore[arg-type]
         )
         return pairs.with_columns(names).to_dense(unlabeled=np.nan)
+
+
+def _pairs(path: Path, frame: Any, item: str, names: list[str]) -> Any:
+    """One line per item and label, of a column per label or a column that lists them."""
+    there = [name for name in names if name in frame.columns]
+    if there:
+        return frame.melt(item, there, var_name="label")
+    for column in frame.columns.drop(item):
+        listed = labels_of_vector(frame[column])
+        if listed is not None and listed.names is not None and set(listed.names) <= set(names):
+            at, labels, _ = listed.to_long()
+            return type(frame)({item: frame[item].to_numpy()[at], "label": labels})
+    raise BadInputError(
+        f"{path}: has no column of a label of the model ({', '.join(names[:5])}), and none that "
+        "lists them; add one"
+    )
 
 
 def _next_labels(rows: InputRows, labels: list[str], best: np.ndarray) -> dict[str, np.ndarray]:

@@ -123,6 +123,7 @@ def read_table(
         label_columns = _label_columns(frame, file, label_columns)
         how = {"separator": separator, "empty": empty}
         Y, sentence = _wide_labels(frame, file, label_columns, implicit, how)
+        sentence = sentence if label_columns else None
     else:
         options: Any = {"item": item, "label": label, "value": value, "implicit": implicit}
         Y = read_label_table(label_table, frame[item], file=file, **options)

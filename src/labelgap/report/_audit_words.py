@@ -59,7 +59,7 @@ def basis(audit: Audit) -> str:
         else f"{one.mechanism}: {rounded(one.value)} missing ({rounded(one.low)} to {rounded(one.high)})"
         for one in missing.scenarios
     )
-    text = f"What {data} says depends on how labels got lost. {said}."
+    text = f"What {data} says depends on how labels got lost: {said}."
     if missing.identified:
         return text
     return f"{text} Which of these holds cannot be told from the table alone."
