@@ -229,8 +229,8 @@ def test_pseudo_labels_that_say_what_is_observed_change_nothing():
     plain = LabelNet(**settings).fit(X, Y, folds=folds)
     taught = LabelNet(**settings).fit(X, Y, folds=folds, pseudo_labels=[Y] * 3)
     np.testing.assert_allclose(taught.predict_proba(X), plain.predict_proba(X), atol=1e-6)
-    alone = [plain.predict_proba(X, without=k) for k in range(3)]
     as_it_is = LabelNet(**settings, refit=False).fit(X, Y, folds=folds)
+    alone = [as_it_is.predict_proba(X, without=k) for k in range(3)]
     np.testing.assert_allclose(np.mean(alone, axis=0), as_it_is.predict_proba(X), atol=1e-12)
     for k, said in enumerate(alone):
         np.testing.assert_allclose(plain.oof_proba_[folds == k], said[folds == k], atol=1e-4)
@@ -259,9 +259,11 @@ def test_networks_are_trained_anew_on_all_rows():
     settings = {"hidden_layer_sizes": (64,), "n_networks": 3, "dropout": 0.0, "random_state": 0}
     model = LabelNet(**settings).fit(X, Y)
     # labels of chance: who has seen a row knows it better than who has not
-    left_out = np.mean([model.predict_proba(X, without=k) for k in range(3)], axis=0)
+    left_out = LabelNet(**settings, refit=False).fit(X, Y).predict_proba(X)
     assert ((model.predict_proba(X) - 0.5) * (Y - 0.5)).mean() > 0
     assert np.abs(model.predict_proba(X) - left_out).max() > 0.01
+    with pytest.raises(ValueError, match="these networks learned from all rows"):
+        model.predict_proba(X, without=0)
     stopped = LabelNet(**settings, callback=lambda progress: True).fit(X, Y)
     left_out = np.mean([stopped.predict_proba(X, without=k) for k in range(3)], axis=0)
     np.testing.assert_allclose(stopped.predict_proba(X), left_out)

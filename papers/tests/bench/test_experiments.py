@@ -25,7 +25,7 @@ NAMED = [
     *("imvwl-2", "imvwl-3", "imvwl-4", "imvwl-fig1", "imvwl-fig2", "imvwl-fig3", "imvwl-fig4"),
     *("mllcs-2", "mllcs-3", "mllcs-4", "mllcs-fig2", "mllcs-fig3"),
     *("bmlpl-2", "bmlpl-3", "bmlpl-4", "bmlpl-fig2-scaling", "bmlpl-fig2-inference"),
-    *("predictors", "mechanisms", "real-gaps", "real-gaps-losses"),
+    *("predictors", "complete-labels", "mechanisms", "real-gaps", "real-gaps-losses"),
 ]
 every = pytest.mark.parametrize("experiment", EXPERIMENTS.values(), ids=list(EXPERIMENTS))
 

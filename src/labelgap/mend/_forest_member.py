@@ -28,6 +28,7 @@ __all__ = ["ForestMember"]
 
 # combinations of labels that trees split by, where there are more labels
 _MOST_OUTPUTS = 16
+_MOST_LABELS = 2000
 _TREES_TO_MEASURE = 4
 # without each fold
 _FEWEST_TREES = 4
@@ -42,14 +43,20 @@ class ForestMember(Member):
     name = "trees"
     learns_from_imputed = True
 
+    def reason_to_skip(self, teaching: Teaching) -> str:
+        n_labels = teaching.labels.n_labels
+        if n_labels > _MOST_LABELS:
+            return f"{n_labels:,} labels are too many for splits by {_MOST_OUTPUTS} combinations"
+        return ""
+
     def fit(self, teaching: Teaching, seconds: float | None) -> np.ndarray | None:
         assert teaching.imputed is not None
         self.prevalence = observed_prevalence(teaching.labels)
         self.label_frequency = np.asarray(teaching.imputed.label_frequency, dtype=np.float32)
         limit = self.limits.tree_seconds
         limit = limit if seconds is None else min(limit, seconds / 2)
-        n_trees = self._affordable(teaching, limit)
-        n_each = n_trees // teaching.n_folds
+        self.n_trees = self._affordable(teaching, limit)
+        n_each = self.n_trees // teaching.n_folds
         if n_each < _FEWEST_TREES:
             self.gave_up = f"trees would take longer than {limit:.0f} s"
             return None
@@ -58,8 +65,10 @@ class ForestMember(Member):
             held = np.flatnonzero(teaching.folds == fold)
             mean = self._without(fold, teaching, n_each).predict(teaching.X[held])
             found[held] = self._smoothed(mean, n_each)
-        self.forest = self._without(-1, teaching, n_trees)
         return found
+
+    def refit(self, teaching: Teaching, seconds: float | None) -> None:
+        self.forest = self._without(-1, teaching, self.n_trees)
 
     def _affordable(self, teaching: Teaching, limit: float) -> int:
         """Return how many trees fit the limit, from the seconds of a few."""

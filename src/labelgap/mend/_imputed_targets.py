@@ -47,7 +47,7 @@ def impute_targets(
         The probability that a relevant label is recorded; 1 without unlabeled zeros.
     """
     labels = teaching.labels
-    values = labels.to_dense(unknown=np.nan, unlabeled=0.0).astype(np.float32)
+    values = labels.to_dense(unknown=np.nan, unlabeled=0.0, dtype=np.float32)
     unknown = np.isnan(values)
     frequency = np.asarray(label_frequency, dtype=float)
     unlabeled = np.zeros(values.shape, dtype=bool)

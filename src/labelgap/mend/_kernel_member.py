@@ -16,7 +16,7 @@ from labelgap.kernels.neighbors import mean_distance_gamma
 from labelgap.kernels.probabilities import fit_sigmoid
 from labelgap.labels import observed_prevalence
 from labelgap.memory import block_size
-from labelgap.mend._member import Member, Teaching
+from labelgap.mend._member import Member, Teaching, labels_to_choose_by
 
 __all__ = ["KernelMember"]
 
@@ -25,6 +25,9 @@ _ALPHAS = (0.1, 0.5, 2.0)
 _GAMMAS = (1.0, 4.0)
 _LANDMARKS_PAY = 10
 _JITTER = 1e-8
+_ALL = slice(None)
+_MOST_LABELS = 2000
+_ENTRIES_OF_SIGMOID = 1_000_000
 
 
 class KernelMember(Member):
@@ -38,8 +41,13 @@ class KernelMember(Member):
     learns_from_imputed = True
 
     def reason_to_skip(self, teaching: Teaching) -> str:
-        n_samples, most = teaching.labels.n_samples, _LANDMARKS_PAY * self.limits.kernel_rows
-        return f"{n_samples:,} rows are more than {most:,}" if n_samples > most else ""
+        n_samples, n_labels = teaching.labels.shape
+        most = _LANDMARKS_PAY * self.limits.kernel_rows
+        if n_samples > most:
+            return f"{n_samples:,} rows are more than {most:,}"
+        if n_samples > self.limits.kernel_rows and n_labels > _MOST_LABELS:
+            return f"{n_labels:,} labels of {n_samples:,} rows take too long"
+        return ""
 
     def fit(self, teaching: Teaching, seconds: float | None) -> np.ndarray | None:
         labels = teaching.labels
@@ -49,20 +57,25 @@ class KernelMember(Member):
         chosen = np.sort(rng.permutation(X.shape[0])[: self.limits.kernel_rows])
         self.landmarks = X[chosen]
         self.prevalence = observed_prevalence(labels)
-        solver, alpha = self._choose(X, chosen, teaching)
-        self.gamma = solver.gamma
+        self.solver, self.alpha = self._choose(X, chosen, teaching)
+        self.gamma = self.solver.gamma
         scores = np.empty(labels.shape, dtype=np.float32)
         for fold in range(teaching.n_folds):
-            _, scores[teaching.folds == fold] = solver.without(fold, alpha)
-        self.coef, _ = solver.without(-1, alpha)
-        values = labels.to_dense(unknown=np.nan, unlabeled=0.0)
+            scores[teaching.folds == fold] = self.solver.without(fold, self.alpha)
+        some = rng.permutation(labels.n_samples)[: 1 + _ENTRIES_OF_SIGMOID // labels.n_labels]
+        values = labels[some].to_dense(unknown=np.nan, unlabeled=0.0)
         known = ~np.isnan(values)
-        self.slope, self.offset = fit_sigmoid(scores[known], values[known])
-        return expit(self.slope * scores + self.offset)
+        self.slope, self.offset = fit_sigmoid(scores[some][known].astype(float), values[known])
+        return expit(np.float32(self.slope) * scores + np.float32(self.offset))
+
+    def refit(self, teaching: Teaching, seconds: float | None) -> None:
+        self.coef = self.solver.coef(-1, self.alpha)
+        del self.solver
 
     def _choose(self, X: Any, chosen: np.ndarray, teaching: Teaching) -> tuple[_Exact, float]:
         """Return the kernel and the penalty with the least log-loss of the first fold."""
-        truth = teaching.labels[teaching.folds == 0].to_dense(unknown=np.nan, unlabeled=0.0)
+        some = labels_to_choose_by(teaching.labels)
+        truth = teaching.labels[teaching.folds == 0, some].to_dense(unknown=np.nan, unlabeled=0.0)
         known = ~np.isnan(truth)
         make = _Exact if chosen.size == X.shape[0] else _Landmarks
         usual = mean_distance_gamma(self.landmarks)
@@ -72,7 +85,7 @@ class KernelMember(Member):
             if not known.any():
                 return solver, _ALPHAS[0]
             for alpha in _ALPHAS:
-                _, held = solver.without(0, alpha)
+                held = solver.without(0, alpha, some)
                 slope, offset = fit_sigmoid(held[known], truth[known])
                 loss = mean_log_loss(expit(slope * held + offset), truth)
                 if best is None or loss < least:
@@ -100,20 +113,22 @@ class _Exact:
         self.gamma, self.teaching, self.prevalence = gamma, teaching, prevalence
         self.cross = rbf_kernel(X, X[chosen], gamma=gamma)
 
-    def without(self, fold: int, alpha: float) -> tuple[np.ndarray, np.ndarray]:
-        """Return coefficients of the landmarks, and scores of the rows of the fold."""
-        coef = self._coef(fold, alpha)
-        return coef, self.cross[self.teaching.folds == fold] @ coef + self.prevalence
+    def without(self, fold: int, alpha: float, labels: Any = _ALL) -> np.ndarray:
+        """Return scores of some labels in the rows of the fold."""
+        coef = self.coef(fold, alpha, labels)
+        return self.cross[self.teaching.folds == fold] @ coef + self.prevalence[labels]
 
-    def _coef(self, fold: int, alpha: float) -> np.ndarray:
+    def coef(self, fold: int, alpha: float, labels: Any = _ALL) -> np.ndarray:
+        """Return the coefficients of the landmarks."""
         learned = np.flatnonzero(self.teaching.folds != fold)
-        coef = np.zeros((len(self.cross), self.prevalence.size))
+        targets = self._targets(fold, labels)
+        coef = np.zeros((len(self.cross), targets.shape[1]))
         matrix = self.cross[np.ix_(learned, learned)]
-        coef[learned] = _solve_ridge(matrix, self._targets(fold), alpha)
+        coef[learned] = _solve_ridge(matrix, targets, alpha)
         return coef
 
-    def _targets(self, fold: int) -> np.ndarray:
-        return self.teaching.imputed_without(fold) - self.prevalence
+    def _targets(self, fold: int, labels: Any) -> np.ndarray:
+        return self.teaching.imputed_without(fold)[:, labels] - self.prevalence[labels]
 
 
 class _Landmarks(_Exact):
@@ -135,9 +150,9 @@ class _Landmarks(_Exact):
         parts = [self.Z[folds == fold] for fold in range(teaching.n_folds)]
         self.grams = [part.T @ part for part in parts]
 
-    def _coef(self, fold: int, alpha: float) -> np.ndarray:
+    def coef(self, fold: int, alpha: float, labels: Any = _ALL) -> np.ndarray:
         gram = sum(part for k, part in enumerate(self.grams) if k != fold)
-        image = self.Z[self.teaching.folds != fold].T @ self._targets(fold)
+        image = self.Z[self.teaching.folds != fold].T @ self._targets(fold, labels)
         coef = _solve_ridge(np.asarray(gram), image, alpha)
         return solve_triangular(self.root, coef, lower=True, trans="T")
 

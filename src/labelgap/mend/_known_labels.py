@@ -44,11 +44,11 @@ class ResidualCorrelation(NamedTuple):
         products, counts = np.zeros((n_labels, n_labels)), np.zeros((n_labels, n_labels))
         for begin in range(0, labels.n_samples, _ROWS_AT_ONCE):
             rows = slice(begin, begin + _ROWS_AT_ONCE)
-            values = labels[rows].to_dense(unknown=np.nan, unlabeled=0.0)
+            values = labels[rows].to_dense(unknown=np.nan, unlabeled=0.0, dtype=np.float32)
             z = _residuals(out_of_fold[rows], values)
-            known = (~np.isnan(values)).astype(np.float64)
+            known = (~np.isnan(values)).astype(np.float32)
             products += z.T @ z
-            counts += known.T @ known
+            counts += known.T @ known if labels.has_unknown else len(z)
         return cls(products / (counts + _PRIOR_ROWS))
 
     def update(self, probabilities: np.ndarray, known: np.ndarray) -> np.ndarray:

@@ -3,31 +3,59 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from importlib.util import find_spec
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from labelgap.extras import require
 from labelgap.labels import Labels
 
-__all__ = ["ImputedTargets", "Limits", "Member", "Teaching", "fold_of_rows"]
+__all__ = [
+    "ImputedTargets",
+    "Limits",
+    "Member",
+    "Teaching",
+    "accelerator",
+    "fold_of_rows",
+    "labels_to_choose_by",
+]
+
+# about two minutes of two processors
+_OPERATIONS = 6e12
+# how much more an accelerator does in the same time
+_ON_A_DEVICE = 200
+_MANY_ENTRIES, _FEWEST_FOLDS = 10_000_000, 3
+_LABELS_TO_CHOOSE_BY = 60
 
 
 class Limits(NamedTuple):
-    """What a preset allows: rows of a kernel matrix, seconds and number of trees, folds."""
+    """What a preset allows: rows of a kernel matrix, seconds and number of trees, folds.
+
+    ``operations`` are floating-point operations of the members whose work can be counted before it
+    begins: networks, and lines of many labels.
+    """
 
     kernel_rows: int
     tree_seconds: float
     n_trees: int
     n_folds: int
+    operations: float
     device: str | None
     n_jobs: int | None
 
     @classmethod
     def of(cls, preset: str, device: str | None, n_jobs: int | None) -> Limits:
         """Return the limits of "balanced" or "best"."""
+        operations = _OPERATIONS * (1 if device is None or device == "cpu" else _ON_A_DEVICE)
         if preset == "balanced":
-            return cls(3000, 60.0, 200, 5, device, n_jobs)
-        return cls(10_000, 600.0, 500, 10, device, n_jobs)
+            return cls(3000, 60.0, 200, 5, operations, device, n_jobs)
+        return cls(10_000, 600.0, 500, 10, 10 * operations, device, n_jobs)
+
+    def for_table(self, n_samples: int, n_labels: int) -> Limits:
+        """Return the same with fewer folds where entries are very many: folds vary less there."""
+        many = n_samples * n_labels > _MANY_ENTRIES
+        return self._replace(n_folds=min(self.n_folds, _FEWEST_FOLDS)) if many else self
 
 
 class ImputedTargets(NamedTuple):
@@ -69,6 +97,11 @@ class Teaching(NamedTuple):
     def n_folds(self) -> int:
         return int(self.folds.max()) + 1
 
+    @property
+    def has_gaps(self) -> bool:
+        """Whether any label may be missing."""
+        return bool(self.labels.has_unknown or self.labels.unlabeled)
+
     def imputed_without(self, fold: int) -> np.ndarray:
         """Return imputed labels of the rows outside of a fold; of all rows where it is -1."""
         assert self.imputed is not None
@@ -79,9 +112,9 @@ class Teaching(NamedTuple):
 class Member:
     """A kind of model. ``fit`` returns out-of-fold probabilities, or None where it gave up.
 
-    What predicts in the end has learned from all rows. Probabilities are those of being recorded.
-    Members that learn from the observed entries alone
-    are fitted first and impute the labels for the others.
+    Members that get a weight are then fitted to all rows by ``refit``, and predict. Probabilities
+    are those of being recorded. Members that learn from the observed entries alone are fitted
+    first and impute the labels for the others.
     """
 
     name = ""
@@ -99,6 +132,10 @@ class Member:
     def fit(self, teaching: Teaching, seconds: float | None) -> np.ndarray | None:
         raise NotImplementedError
 
+    def refit(self, teaching: Teaching, seconds: float | None) -> None:
+        """Learn from all rows."""
+        raise NotImplementedError
+
     def predict(self, X: Any) -> np.ndarray:
         """Return probabilities of shape (n_samples, n_labels)."""
         return self.model.predict_proba(X)  # type: ignore[attr-defined]
@@ -109,6 +146,20 @@ class Member:
 
     def forget_training_rows(self) -> None:
         """Drop what predictions do not need."""
+
+
+def accelerator() -> str | None:
+    """Return the device of networks and lines where torch has one beside the processor."""
+    if find_spec("torch") is None:
+        return None
+    torch = require("torch", extra="networks", purpose="Mend")
+    return "cuda" if torch.cuda.is_available() else None
+
+
+def labels_to_choose_by(labels: Labels) -> np.ndarray:
+    """Return at most 119 labels of any prevalence, by which settings are chosen."""
+    order = np.argsort(-labels.n_positives(axis=0), kind="stable")
+    return np.sort(order[:: max(1, labels.n_labels // _LABELS_TO_CHOOSE_BY)])
 
 
 def fold_of_rows(

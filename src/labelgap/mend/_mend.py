@@ -366,7 +366,6 @@ default="estimate"
         )
         self.leaderboard_ = self._portfolio.leaderboard
         self._residuals = ResidualCorrelation.fit(self._portfolio.out_of_fold, labels)
-        left_out = log_odds(self._portfolio.out_of_fold)
         self.label_frequency_ = self._portfolio.label_frequency
         self.n_iter_ = 1
         given = given_thresholds(self.threshold, labels.n_labels)
@@ -374,6 +373,7 @@ default="estimate"
         if given is None and (
             self.threshold == "expected_f1" or (self.threshold == "auto" and labels.unlabeled)
         ):
+            left_out = log_odds(self._portfolio.out_of_fold)
             relevance = expit(relevance_log_odds(left_out, self.label_frequency_))
             self.thresholds_[:] = [expected_f1_threshold(column) for column in relevance.T]
 

@@ -19,7 +19,7 @@ from labelgap.kernels.logistic import likelihoods, mean_log_loss
 from labelgap.kernels.probabilities import log_odds
 from labelgap.labels import Labels
 from labelgap.mend._imputed_targets import impute_targets
-from labelgap.mend._member import Limits, Member, Teaching, fold_of_rows
+from labelgap.mend._member import Limits, Member, Teaching, accelerator, fold_of_rows
 from labelgap.mend._portfolio_members import MEMBERS
 
 __all__ = ["LeaderboardRow", "Portfolio", "fit_portfolio", "greedy_weights"]
@@ -28,6 +28,8 @@ _STEPS = 50
 # positives after which a label's own weights count as much as the common ones
 _PRIOR_POSITIVES = 200
 _MOST_ENTRIES = 2_000_000
+# members with less cost more than they give
+_LEAST_WEIGHT = 0.05
 
 
 class LeaderboardRow(NamedTuple):
@@ -96,7 +98,7 @@ def fit_portfolio(
     ``groups`` are in one fold. The callback is called after each kind of model.
     """
     begin = time.perf_counter()
-    limits = Limits.of(preset, device, n_jobs)
+    limits = Limits.of(preset, device or accelerator(), n_jobs).for_table(*labels.shape)
     rows, values = observed_values(labels, rng)
     folds = fold_of_rows(labels.n_samples, limits.n_folds, rng, groups)
     teaching = Teaching(X, labels, folds, {})
@@ -106,8 +108,9 @@ def fit_portfolio(
     step = (lambda: None) if callback is None else counting(callback, len(MEMBERS))
     for make in MEMBERS:
         if make.learns_from_imputed and teaching.imputed is None:
-            weights, mean = _weighted_mean(fitted, rows, values, labels)
-            label_frequency = frequency_of(log_odds(mean))
+            weights, mean = _weighted_mean(fitted, rows, values)
+            if labels.unlabeled:
+                label_frequency = frequency_of(log_odds(mean))
             members = [one.member for one in fitted]
             imputed = impute_targets(teaching, members, weights, mean, label_frequency)
             teaching = teaching._replace(imputed=imputed)
@@ -126,35 +129,39 @@ def fit_portfolio(
             seconds = time.perf_counter() - begin - spent
             fitted.append(_Fitted(member, out_of_fold, seconds))
         step()
-    found = _weighted(fitted, rows, values, labels, label_frequency)
-    return found._replace(leaderboard=[*found.leaderboard, *skipped])
+    used = worth_keeping([one.out_of_fold[rows] for one in fitted], values)
+    weights, mean = _weighted_mean([fitted[k] for k in used], rows, values)
+    leaderboard = skipped
+    for k, one in enumerate(fitted):
+        weight, seconds = 0.0, one.seconds
+        if k in used:
+            start = time.perf_counter()
+            left = None if time_limit is None else max(0.0, time_limit - (start - begin))
+            one.member.refit(teaching, left)
+            weight = float(weights[used.index(k)].mean())
+            seconds += time.perf_counter() - start
+        loss = mean_log_loss(one.out_of_fold[rows], values)
+        leaderboard.append(LeaderboardRow(one.member.name, loss, seconds, weight))
+    # the skipped ones, without a loss, come last
+    leaderboard.sort(key=lambda row: (bool(row.skipped), row.log_loss))
+    members = [fitted[k].member for k in used]
+    return Portfolio(members, weights, leaderboard, mean, label_frequency)
+
+
+def worth_keeping(out_of_fold: Sequence[np.ndarray], values: np.ndarray) -> list[int]:
+    """Return the positions of the members with more than a little weight for all labels."""
+    weights = greedy_weights(out_of_fold, values)
+    return np.flatnonzero(weights >= min(_LEAST_WEIGHT, weights.max())).tolist()
 
 
 def _weighted_mean(
-    fitted: Sequence[_Fitted], rows: np.ndarray, values: np.ndarray, labels: Labels
+    fitted: Sequence[_Fitted], rows: np.ndarray, values: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    weights = shrunken_weights([one.out_of_fold for one in fitted], rows, values, labels)
-    mean = sum(own * one.out_of_fold for own, one in zip(weights, fitted, strict=True))
-    return weights, np.asarray(mean)
-
-
-def _weighted(
-    fitted: Sequence[_Fitted],
-    rows: np.ndarray,
-    values: np.ndarray,
-    labels: Labels,
-    label_frequency: Any,
-) -> Portfolio:
-    """The members with weights, and a leaderboard of all."""
-    weights, mean = _weighted_mean(fitted, rows, values, labels)
-    leaderboard = []
-    for one, own in zip(fitted, weights, strict=True):
-        loss = mean_log_loss(one.out_of_fold[rows], values)
-        leaderboard.append(LeaderboardRow(one.member.name, loss, one.seconds, float(own.mean())))
-    leaderboard.sort(key=lambda row: row.log_loss)
-    used = weights.max(axis=1) > 0
-    members = [one.member for one, has_weight in zip(fitted, used, strict=True) if has_weight]
-    return Portfolio(members, weights[used], leaderboard, mean, label_frequency)
+    weights = shrunken_weights([one.out_of_fold[rows] for one in fitted], values)
+    mean = np.zeros_like(fitted[0].out_of_fold)
+    for own, one in zip(weights.astype(np.float32), fitted, strict=True):
+        mean += own * one.out_of_fold
+    return weights, mean
 
 
 def observed_values(labels: Labels, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
@@ -164,23 +171,20 @@ def observed_values(labels: Labels, rng: np.random.Generator) -> tuple[np.ndarra
     return rows, labels[rows].to_dense(unknown=np.nan, unlabeled=0.0)
 
 
-def shrunken_weights(
-    out_of_fold: Sequence[np.ndarray], rows: np.ndarray, values: np.ndarray, labels: Labels
-) -> np.ndarray:
+def shrunken_weights(out_of_fold: Sequence[np.ndarray], values: np.ndarray) -> np.ndarray:
     """Return weights of each member for each label, drawn to those for all labels.
 
     A label with n positives has the mean of its own and the common ones, n : 200, of shape
     (n_members, n_labels).
     """
-    some = [oof[rows] for oof in out_of_fold]
-    common = greedy_weights(some, values)
-    weights = np.repeat(common[:, None], labels.n_labels, axis=1)
-    if len(some) == 1:
+    common = greedy_weights(out_of_fold, values)
+    weights = np.repeat(common[:, None], values.shape[1], axis=1)
+    if len(out_of_fold) == 1:
         return weights
-    n_positive = labels.n_positives(axis=0)
+    n_positive = np.nansum(values, axis=0)
     own_counts = n_positive / (n_positive + _PRIOR_POSITIVES)
     for label in np.flatnonzero(own_counts > 0.1):
-        own = greedy_weights([oof[:, [label]] for oof in some], values[:, [label]])
+        own = greedy_weights([oof[:, [label]] for oof in out_of_fold], values[:, [label]])
         weights[:, label] += own_counts[label] * (own - common)
     return weights
 

@@ -15,7 +15,7 @@ def observed_targets(labels: Labels) -> Callable[[np.ndarray], np.ndarray]:
     """Return a function of rows that gives their observed entries, NaN where unknown."""
 
     def targets(rows: np.ndarray) -> np.ndarray:
-        return labels[rows].to_dense(unknown=np.nan, unlabeled=0.0)
+        return labels[rows].to_dense(unknown=np.nan, unlabeled=0.0, dtype=np.float32)
 
     return targets
 

@@ -9,7 +9,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import torch
-from scipy.special import expit
 from torch import Tensor
 
 from labelgap import losses
@@ -105,11 +104,10 @@ def train(
         objective = run.epoch(X, folds)
         if stops:
             for k, rows in enumerate(held_out):
-                loss, z = run.validation(k, X, rows)
+                loss = run.validation(k, X, rows)
                 if loss < best[k] - _LEAST_GAIN:
                     best[k], best_epochs[k] = loss, epoch
                     states[k] = networks.network_state(k)
-                    out_of_fold[rows] = expit(z.cpu().numpy())
             objective = -float(best.mean())
         progress = Progress(epoch, settings.max_iter, objective, time.perf_counter() - begin)
         stopped = callback is not None and bool(callback(progress))
@@ -120,6 +118,7 @@ def train(
     for k, kept in enumerate(states):
         if kept is not None:
             networks.restore(k, kept)
+            out_of_fold[held_out[k]] = run.held_out_probabilities(k)
     if not stops:
         best_epochs[:] = epoch
     return TrainedNetworks(networks.to_numpy(), best_epochs, best, out_of_fold, stopped)
@@ -174,7 +173,7 @@ class _TrainingRun:
             rate = _LABEL_RATE * settings.learning_rate
             groups.append({"params": [own], "lr": rate, "weight_decay": _LABEL_DECAY})
         self.optimiser = torch.optim.AdamW(
-            groups, lr=settings.learning_rate, weight_decay=settings.weight_decay
+            groups, lr=settings.learning_rate, weight_decay=settings.weight_decay, fused=True
         )
 
     def epoch(self, X: Any, folds: np.ndarray) -> float:
@@ -219,8 +218,13 @@ class _TrainingRun:
         known = (torch.rand(y.shape, **where) < fraction) & ~y.isnan()
         return known_codes(y, known, self.prevalence), known
 
-    def validation(self, k: int, X: Any, rows: np.ndarray) -> tuple[float, Tensor]:
-        """Log-loss of one network at the observed entries of rows it has not seen, and its logits.
+    def held_out_probabilities(self, k: int) -> np.ndarray:
+        """Return what one network says of the rows it has not seen."""
+        with torch.no_grad():
+            return torch.sigmoid(self._logits_of(k, self.held_out[k][0], None)).cpu().numpy()
+
+    def validation(self, k: int, X: Any, rows: np.ndarray) -> float:
+        """Log-loss of one network at the observed entries of rows it has not seen.
 
         Where labels can be given, the mean of that with none given and that with half of them.
         """
@@ -235,7 +239,7 @@ class _TrainingRun:
                 known = torch.as_tensor(half, device=y.device) & ~y.isnan()
                 z_known = self._logits_of(k, x, known_codes(y, known, self.prevalence))
                 loss = (loss + self._mean_loss(z_known, torch.where(known, torch.nan, y))) / 2
-        return loss, z
+        return loss
 
     def _logits_of(self, k: int, x: Tensor | SparseRows, codes: Tensor | None) -> Tensor:
         """Logits of one network alone."""

@@ -20,7 +20,7 @@ from labelgap_papers.bench.protocols.unknown_per_row import LARGE, UnknownPerRow
 
 _NAMES = (
     *("f1_macro", "f1_micro", "auc_micro", "auc_macro", "log_loss", "average_precision_micro"),
-    *("precision_at_1", "precision_at_3", "precision_at_5"),
+    *("precision_at_1", "precision_at_3", "precision_at_5", "auc_instance"),
 )
 # in papers, and in our rows, the average precision is that of each row's ranking
 _MEASURED = {"average_precision": "label_ranking_average_precision"} | {
@@ -60,14 +60,18 @@ class Gaps(UnknownPerRow):
         return Task(dataset, X[train], Y, X[test], data.Y[test], large=n_samples > LARGE)
 
     def score(self, model: Any, task: Task, setting: Setting) -> Scores:
+        ranked = scores_of(model, task.X_test)
         found = metrics.evaluate(
             task.Y_test,
-            scores_of(model, task.X_test),
+            ranked,
             _MEASURED,
             y_pred=model.predict(task.X_test),
             y_proba=np.clip(model.predict_proba(task.X_test), _TINY, 1 - _TINY),
         )
         scores = {name: float(value) for name, value in found.items()}
+        scores["propensity_scored_precision_at_1"] = metrics.propensity_scored_precision_at_k(
+            task.Y_test, ranked, k=1, propensities=metrics.propensities(task.Y)
+        )
         return Scores(scores, details=_members(model, task))
 
 
