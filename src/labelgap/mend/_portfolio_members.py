@@ -28,6 +28,7 @@ __all__ = ["MEMBERS", "ImputedNetworkMember", "NetworkMember"]
 _MANY_FEATURES = 1000
 # of the mean loss: validation does not see what a smaller one would gain
 _TOLERANCE = 1e-3
+_ROWS_TO_CHOOSE_BY = 5000
 # products of all features with all labels that a fit of lines takes
 _PRODUCTS = 200
 # a processor multiplies sparse rows this much slower than a network's dense layers
@@ -36,7 +37,6 @@ _SPARSE = 10
 _MOST_ON_DEVICE = 1_000_000_000
 # operations of a network for each of its weights and rows, forward and backward
 _OPERATIONS_PER_WEIGHT = 6
-_PATIENCE = 10
 # rows that a network sees at most, in all its passes, and the bounds of these
 _MOST_ROWS_SEEN, _PASSES = 2_000_000, (20, 200)
 _FEWEST_PASSES = 10
@@ -86,9 +86,10 @@ class EstimatorMember(Member):
         self.without = []
 
     def _choose(self, X: Any, labels: Labels, folds: np.ndarray) -> Setting:
-        """Return the setting with the least log-loss of one fold, for some labels."""
+        """Return the setting with the least log-loss of one fold, for some labels and rows."""
+        some = np.random.default_rng(self.seed).permutation(labels.n_samples)[:_ROWS_TO_CHOOSE_BY]
         part = labels[:, labels_to_choose_by(labels)]
-        learned, held = np.flatnonzero(folds != 0), np.flatnonzero(folds == 0)
+        learned, held = np.sort(some[folds[some] != 0]), np.sort(some[folds[some] == 0])
         truth = part[held].to_dense(unknown=np.nan, unlabeled=0.0)
         losses = {}
         for setting in self.candidates(X):
@@ -206,7 +207,6 @@ class NetworkMember(Member):
             max_iter=passes,
             device=self.limits.device,
             refit=False,
-            n_iter_no_change=_PATIENCE,
             known_labels=False,
             callback=None if seconds is None else _stop_after(seconds / 2),
             random_state=self.seed,

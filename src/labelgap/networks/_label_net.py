@@ -20,7 +20,7 @@ from labelgap.fitting import Progress
 from labelgap.kernels.probabilities import log_odds
 from labelgap.labels import Labels, observed_prevalence
 from labelgap.memory import block_size
-from labelgap.networks._targets import observed_targets, stacked_targets
+from labelgap.networks._targets import observed_targets, stacked_targets, targets_of_rows
 
 __all__ = ["LabelNet"]
 
@@ -28,7 +28,7 @@ _EPSILON = 1e-5
 # an input for each known label costs this many labels squared in weights
 _MOST_LABEL_INPUTS = 1000
 _SIZES = ((512, 512), (1024,))
-_FEWEST_ROWS_TO_CHOOSE = 200
+_FEWEST_ROWS_TO_CHOOSE, _MOST_ROWS_TO_CHOOSE = 200, 5000
 _FEWEST_FOLDS = 5
 # a mean of networks gains from more passes than one network does; chosen on bibtex
 _LONGER = 1.2
@@ -64,8 +64,8 @@ class LabelNet(LabelGapClassifier):
         Rows of a training step; "auto" is 128 up to 10,000 rows and 256 beyond.
     max_iter : int, default=200
         Largest number of passes over the rows.
-    n_iter_no_change : int, default=15
-        Passes without gain after which training ends.
+    n_iter_no_change : int or "auto", default="auto"
+        Passes without gain after which training ends; "auto": half as many as were best, or 5.
     refit : bool, default=True
         Whether the networks are trained anew on all rows, for the mean of the best passes;
         otherwise each predicts as it is, without the rows it left out.
@@ -98,8 +98,7 @@ class LabelNet(LabelGapClassifier):
     n_iter_ : int
         The largest number of passes that a network was trained for.
     refit_iter_ : int
-        Passes of training on all rows: 1.2 times as many as networks took in the mean until they
-        were best on the rows they left out.
+        Passes of training on all rows, 1.2 times the mean until networks were best.
     validation_loss_ : float
         Mean log-loss of left-out observed entries; NaN without any.
     oof_proba_ : ndarray of shape (n_samples, n_labels)
@@ -135,7 +134,7 @@ class LabelNet(LabelGapClassifier):
         "weight_decay": [Interval(Real, 0, None, closed="left")],
         "batch_size": [StrOptions({"auto"}), Interval(Integral, 1, None, closed="left")],
         "max_iter": [Interval(Integral, 1, None, closed="left")],
-        "n_iter_no_change": [Interval(Integral, 1, None, closed="left")],
+        "n_iter_no_change": [StrOptions({"auto"}), Interval(Integral, 1, None, closed="left")],
         "refit": ["boolean"],
         "loss": [callable, None],
         "known_labels": [StrOptions({"auto"}), "boolean"],
@@ -155,7 +154,7 @@ class LabelNet(LabelGapClassifier):
         weight_decay: float = 1e-2,
         batch_size: int | Literal["auto"] = "auto",
         max_iter: int = 200,
-        n_iter_no_change: int = 15,
+        n_iter_no_change: int | Literal["auto"] = "auto",
         refit: bool = True,
         loss: Callable | None = None,
         known_labels: bool | Literal["auto"] = "auto",
@@ -260,7 +259,7 @@ class LabelNet(LabelGapClassifier):
         self.oof_proba_ = trained.out_of_fold
         self._keep(trained.state)
         has_stopped = np.isfinite(trained.validation_losses).all() and not trained.stopped
-        self._is_refitted = self.refit and bool(has_stopped)
+        self._is_refitted = bool(self.refit and has_stopped)
         if self._is_refitted:
             again = run(
                 self._initial_state(X, self.hidden_layer_sizes_, n_networks, rng),
@@ -353,7 +352,7 @@ class LabelNet(LabelGapClassifier):
         return sizes
 
     def _choose_sizes(
-        self, run: Callable, X: Any, folds: np.ndarray, rng: np.random.Generator
+        self, run: partial, X: Any, folds: np.ndarray, rng: np.random.Generator
     ) -> tuple[int, ...]:
         """The given sizes, or those of the network with the least log-loss of left-out entries."""
         given = self._given_sizes()
@@ -361,11 +360,15 @@ class LabelNet(LabelGapClassifier):
             return given
         if X.shape[0] < _FEWEST_ROWS_TO_CHOOSE:
             return _SIZES[0]
-        first_fold = np.where(folds == 0, 0, -1)
+        some = np.sort(rng.permutation(X.shape[0])[:_MOST_ROWS_TO_CHOOSE])
+        first_fold = np.where(folds[some] == 0, 0, -1)
+        observed = targets_of_rows(run.keywords["targets"].observed, some)
+        targets = run.keywords["targets"]._replace(learned=observed, observed=observed)
         found = {}
         for sizes in _SIZES:
             state = self._initial_state(X, sizes, 1, np.random.default_rng(rng.integers(2**31)))
-            found[sizes] = run(state, folds=first_fold).validation_losses[0]
+            tried = run(state, X=X[some], targets=targets, folds=first_fold)
+            found[sizes] = tried.validation_losses[0]
         return min(found, key=lambda sizes: found[sizes])
 
     def _initial_state(
@@ -435,8 +438,7 @@ class LabelNet(LabelGapClassifier):
             Labels that are known, NaN where they are not. They help to predict the others, and are
             returned as 0 and 1. Unlabeled zeros are taken as unknown.
         without : int, default=None
-            A number in ``folds``: predict by the network that left out its rows, not by the mean;
-            with ``refit=False``.
+            A number in ``folds``: predict by the network without its rows; for ``refit=False``.
         """
         if without is not None and self._is_refitted:
             raise ValueError("without: these networks learned from all rows; fit with refit=False")
@@ -487,11 +489,12 @@ class LabelNet(LabelGapClassifier):
     def _block_probability(self, X: Any, codes: np.ndarray | None, k: int) -> np.ndarray:
         """The probabilities of one network."""
         h = X if sparse.issparse(X) else X.astype(np.float64)
+        labels: Any = self.label_coefs_
         layers = zip(self.coefs_, self.intercepts_, strict=True)
         for layer, (weights, intercept) in enumerate(layers):
             h = h @ weights[k].astype(np.float64) + intercept[k]
             if layer == 0 and codes is not None:
-                h = h + codes @ self.label_coefs_[0][k]
+                h = h + codes @ labels[0][k]
             if layer < len(self.coefs_) - 1:
                 h = np.maximum(h, 0)
-        return expit(h if codes is None else h + codes @ self.label_coefs_[1][k])
+        return expit(h if codes is None else h + codes @ labels[1][k])

@@ -8,7 +8,7 @@ import numpy as np
 
 from labelgap.labels import Labels
 
-__all__ = ["observed_targets", "stacked_targets"]
+__all__ = ["observed_targets", "stacked_targets", "targets_of_rows"]
 
 
 def observed_targets(labels: Labels) -> Callable[[np.ndarray], np.ndarray]:
@@ -18,6 +18,13 @@ def observed_targets(labels: Labels) -> Callable[[np.ndarray], np.ndarray]:
         return labels[rows].to_dense(unknown=np.nan, unlabeled=0.0, dtype=np.float32)
 
     return targets
+
+
+def targets_of_rows(
+    targets: Callable[[np.ndarray], np.ndarray], some: np.ndarray
+) -> Callable[[np.ndarray], np.ndarray]:
+    """Return the same function for some of the rows, numbered anew."""
+    return lambda rows: targets(some[rows])
 
 
 def stacked_targets(

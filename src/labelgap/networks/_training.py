@@ -28,6 +28,7 @@ __all__ = [
 Targets = Callable[[np.ndarray], np.ndarray]
 
 _LEAST_GAIN = 1e-5
+_LEAST_PATIENCE = 5
 # numbers that may lie on the device, of each network
 _MOST_TARGETS = 100_000_000
 # linear weights between labels: few, and sure where they are large
@@ -54,7 +55,7 @@ class TrainingSettings:
     dropout: float
     batch_size: int
     max_iter: int
-    n_iter_no_change: int
+    n_iter_no_change: int | str
     loss: Callable[[Tensor, Tensor], Tensor]
 
 
@@ -113,7 +114,10 @@ def train(
         stopped = callback is not None and bool(callback(progress))
         if stopped:
             break
-        if stops and (epoch - best_epochs > settings.n_iter_no_change).all():
+        patience: Any = settings.n_iter_no_change
+        if isinstance(patience, str):
+            patience = np.maximum(_LEAST_PATIENCE, best_epochs // 2)
+        if stops and (epoch - best_epochs > patience).all():
             break
     for k, kept in enumerate(states):
         if kept is not None:
