@@ -70,7 +70,7 @@ def test_networks_without_torch_say_what_to_install(run, items, monkeypatch):
 
 def test_several_kinds_of_models_are_saved_and_listed(run, monkeypatch):
     # networks would leave the others no weight on labels as clear as these
-    monkeypatch.setattr("labelgap.mend._network_members.find_spec", lambda name: None)
+    monkeypatch.setattr("labelgap.mend._portfolio_members.find_spec", lambda name: None)
     rng = np.random.default_rng(0)
     X = rng.normal(size=(240, 3)).round(3)
     line, curve = X[:, 0] + X[:, 1] > 0, np.abs(X[:, 2]) > 0.7

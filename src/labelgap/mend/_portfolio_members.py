@@ -194,6 +194,7 @@ class NetworkMember(Member):
         sizes = self.model.hidden_layer_sizes_
         again = self._trained(teaching, sizes, passes, nobody, seconds)
         if again.n_iter_ == passes:  # the time limit did not stop it
+            again.logit_scales_[:] = self.model.logit_scales_.mean()
             self.model = again
 
     def _trained(

@@ -93,6 +93,8 @@ class LabelNet(LabelGapClassifier):
         n_inputs, n_outputs) and (n_networks, n_outputs).
     label_coefs_ : tuple of two ndarray or None
         Weights of the codes of known labels to the first layer and to the output.
+    logit_scales_ : ndarray of shape (n_networks,)
+        Factors of the logits, chosen on left-out rows.
     hidden_layer_sizes_ : tuple of int
         The sizes that were chosen.
     n_iter_ : int
@@ -228,7 +230,6 @@ class LabelNet(LabelGapClassifier):
         folds: Any,
         label_frequency: Any,
     ) -> None:
-        """Learn from dense targets of some rows: 1, 0, probabilities, and NaN where unknown."""
         device = self._torch_device()
         from labelgap.networks._training import TrainingTargets, train
 
@@ -258,6 +259,7 @@ class LabelNet(LabelGapClassifier):
         self.validation_loss_ = float(np.mean(trained.validation_losses))
         self.oof_proba_ = trained.out_of_fold
         self._keep(trained.state)
+        self.logit_scales_ = trained.logit_scales
         has_stopped = np.isfinite(trained.validation_losses).all() and not trained.stopped
         self._is_refitted = bool(self.refit and has_stopped)
         if self._is_refitted:
@@ -267,6 +269,7 @@ class LabelNet(LabelGapClassifier):
                 settings=replace(run.keywords["settings"], max_iter=self.refit_iter_),
             )
             self._keep(again.state)
+            self.logit_scales_ = np.full(n_networks, trained.logit_scales.mean())
 
     def partial_fit(self, X: Any, y: Any, classes: Any = None) -> LabelNet:
         """Learn from further rows, in one pass over them.
@@ -297,6 +300,7 @@ class LabelNet(LabelGapClassifier):
             self.hidden_layer_sizes_ = self._given_sizes() or _SIZES[0]
             self._state = self._initial_state(X, self.hidden_layer_sizes_, self.n_networks, rng)
             self.n_iter_, self.validation_loss_ = 0, float("nan")
+            self.logit_scales_ = np.ones(self.n_networks)
         else:
             X = self._validate_features(X, reset=False)
             labels = self.target_.read(y, n_samples=X.shape[0], zeros=self.zeros)
@@ -315,8 +319,6 @@ class LabelNet(LabelGapClassifier):
         self._keep(state)
         self.__dict__.pop("oof_proba_", None)
         return self
-
-    # -- what training needs ------------------------------------------------------------------
 
     def _torch_device(self) -> Any:
         torch = require("torch", extra="networks", purpose="LabelNet.fit")
@@ -394,12 +396,9 @@ class LabelNet(LabelGapClassifier):
         return self._scaled(X)
 
     def _scaled(self, X: Any) -> Any:
-        if self._centre is None or self._scale is None:
+        if self._centre is None:
             return X
-        dense = X.toarray() if sparse.issparse(X) else X
-        return (dense - self._centre) / self._scale
-
-    # -- prediction, without torch ------------------------------------------------------------
+        return ((X.toarray() if sparse.issparse(X) else X) - self._centre) / self._scale
 
     def _keep(self, state: dict[str, np.ndarray]) -> None:
         """Fold normalisation and standardisation into plain affine layers."""
@@ -473,7 +472,7 @@ class LabelNet(LabelGapClassifier):
         networks = range(self.coefs_[0].shape[0]) if without is None else [without]
         n_labels, width = self._prevalence.size, max(c.shape[2] for c in self.coefs_)
         probabilities = np.empty((X.shape[0], n_labels))
-        step = block_size(2 * width + (0 if known is None else 2 * n_labels))
+        step = block_size(2 * (width + n_labels))
         for begin in range(0, X.shape[0], step):
             rows = slice(begin, begin + step)
             codes = None if known is None else self._codes(known[rows])
@@ -497,4 +496,5 @@ class LabelNet(LabelGapClassifier):
                 h = h + codes @ labels[0][k]
             if layer < len(self.coefs_) - 1:
                 h = np.maximum(h, 0)
-        return expit(h if codes is None else h + codes @ labels[1][k])
+        h = h if codes is None else h + codes @ labels[1][k]
+        return expit(self.logit_scales_[k] * h)

@@ -29,6 +29,8 @@ Targets = Callable[[np.ndarray], np.ndarray]
 
 _LEAST_GAIN = 1e-5
 _LEAST_PATIENCE = 5
+# factors of logits to choose among
+_SCALES = (1.0, 0.85, 0.7, 0.6, 0.5)
 # numbers that may lie on the device, of each network
 _MOST_TARGETS = 100_000_000
 # linear weights between labels: few, and sure where they are large
@@ -60,11 +62,15 @@ class TrainingSettings:
 
 
 class TrainedNetworks(NamedTuple):
-    """Networks at their best epochs, what they say of rows they left out, whether they were stopped."""
+    """Networks at their best epochs, what they say of rows they left out, whether they were stopped.
+
+    ``logit_scales`` makes their probabilities right: networks rank best when they are overconfident.
+    """
 
     state: dict[str, np.ndarray]
     best_epochs: np.ndarray
     validation_losses: np.ndarray
+    logit_scales: np.ndarray
     out_of_fold: np.ndarray
     stopped: bool
 
@@ -95,7 +101,7 @@ def train(
     run = _TrainingRun(networks, targets, X.shape[0], prevalence, settings, seed)
     n_networks = state["V"].shape[0]
     best = np.full(n_networks, np.inf)
-    best_epochs = np.zeros(n_networks, dtype=int)
+    best_epochs, scales = np.zeros(n_networks, dtype=int), np.ones(n_networks)
     states: list[dict[str, Tensor] | None] = [None] * n_networks
     out_of_fold = np.full((X.shape[0], prevalence.size), np.nan, dtype=np.float32)
     held_out = [np.flatnonzero(folds == k) for k in range(n_networks)]
@@ -105,9 +111,9 @@ def train(
         objective = run.epoch(X, folds)
         if stops:
             for k, rows in enumerate(held_out):
-                loss = run.validation(k, X, rows)
+                loss, scale = run.validation(k, X, rows)
                 if loss < best[k] - _LEAST_GAIN:
-                    best[k], best_epochs[k] = loss, epoch
+                    best[k], best_epochs[k], scales[k] = loss, epoch, scale
                     states[k] = networks.network_state(k)
             objective = -float(best.mean())
         progress = Progress(epoch, settings.max_iter, objective, time.perf_counter() - begin)
@@ -122,10 +128,10 @@ def train(
     for k, kept in enumerate(states):
         if kept is not None:
             networks.restore(k, kept)
-            out_of_fold[held_out[k]] = run.held_out_probabilities(k)
+            out_of_fold[held_out[k]] = run.held_out_probabilities(k, scales[k])
     if not stops:
         best_epochs[:] = epoch
-    return TrainedNetworks(networks.to_numpy(), best_epochs, best, out_of_fold, stopped)
+    return TrainedNetworks(networks.to_numpy(), best_epochs, best, scales, out_of_fold, stopped)
 
 
 def continue_training(
@@ -222,28 +228,34 @@ class _TrainingRun:
         known = (torch.rand(y.shape, **where) < fraction) & ~y.isnan()
         return known_codes(y, known, self.prevalence), known
 
-    def held_out_probabilities(self, k: int) -> np.ndarray:
+    def held_out_probabilities(self, k: int, scale: float) -> np.ndarray:
         """Return what one network says of the rows it has not seen."""
         with torch.no_grad():
-            return torch.sigmoid(self._logits_of(k, self.held_out[k][0], None)).cpu().numpy()
+            z = self._logits_of(k, self.held_out[k][0], None)
+            return torch.sigmoid(float(scale) * z).cpu().numpy()
 
-    def validation(self, k: int, X: Any, rows: np.ndarray) -> float:
-        """Log-loss of one network at the observed entries of rows it has not seen.
+    def validation(self, k: int, X: Any, rows: np.ndarray) -> tuple[float, float]:
+        """Log-loss of one network at the observed entries of rows it has not seen, and its scale.
 
-        Where labels can be given, the mean of that with none given and that with half of them.
+        The logits are multiplied by what makes the loss least: a network that is overconfident may
+        still be the one that ranks best. Where labels can be given, the loss is the mean of that
+        with none given and that with half of them.
         """
         with torch.no_grad():
             if k not in self.held_out:
                 self.held_out[k] = as_input(X[rows], self.device), self.observed(rows)
             x, y = self.held_out[k]
             z = self._logits_of(k, x, None)
-            loss = self._mean_loss(z, y)
+            losses_of_scales = [self._mean_loss(scale * z, y) for scale in _SCALES]
+            best = int(np.argmin(losses_of_scales))
+            loss, scale = losses_of_scales[best], _SCALES[best]
             if "A" in self.networks.values:
                 half = np.random.default_rng(k).random(y.shape) < 0.5
                 known = torch.as_tensor(half, device=y.device) & ~y.isnan()
                 z_known = self._logits_of(k, x, known_codes(y, known, self.prevalence))
-                loss = (loss + self._mean_loss(z_known, torch.where(known, torch.nan, y))) / 2
-        return loss
+                rest = torch.where(known, torch.nan, y)
+                loss = (loss + self._mean_loss(scale * z_known, rest)) / 2
+        return loss, scale
 
     def _logits_of(self, k: int, x: Tensor | SparseRows, codes: Tensor | None) -> Tensor:
         """Logits of one network alone."""
