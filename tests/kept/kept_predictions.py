@@ -181,7 +181,7 @@ CASES: Cases = {
     "complete, joint": imputed,
     "complete, Mend": imputed_by_mend,
     "one logistic per label": lambda: predicted(
-        baselines.BinaryRelevance(), with_gaps("bibtex", 1000, "entries")
+        baselines.BinaryRelevance(LogisticRegression()), with_gaps("bibtex", 1000, "entries")
     ),
     "kernel ridge per label": lambda: predicted(
         baselines.KernelRidgePerLabel(), with_gaps("scene", 800, "entries")

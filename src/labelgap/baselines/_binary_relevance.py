@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import warnings
-from numbers import Integral
+from functools import partial
+from numbers import Integral, Real
 from typing import Any, ClassVar
 
 import numpy as np
@@ -12,7 +13,7 @@ from sklearn.base import clone
 from sklearn.linear_model import LogisticRegression
 from sklearn.linear_model._base import LinearClassifierMixin
 from sklearn.utils import get_tags
-from sklearn.utils._param_validation import HasMethods, StrOptions
+from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.extmath import safe_sparse_dot
 from sklearn.utils.metaestimators import available_if
 
@@ -22,10 +23,15 @@ from labelgap.labels import Labels, LabelWarning, State
 from labelgap.one_vs_rest import (
     ConstantLabel,
     apply_per_label,
+    choose_strengths,
     fit_per_label,
+    known_entries,
     probability_of_rows,
     score_rows,
 )
+
+# of the mean loss: rankings do not change any more
+_TOL = 1e-3
 
 
 def _has_probabilities(self: BinaryRelevance) -> bool:
@@ -48,7 +54,10 @@ class BinaryRelevance(LabelGapClassifier):
     ----------
     estimator : classifier, default=None
         Any scikit-learn classifier with ``predict_proba`` or ``decision_function``; by default
-        ``LogisticRegression()``.
+        a logistic regression.
+    C : "auto" or float, default="auto"
+        Inverse strength of the regularisation of the default classifier. "auto" chooses one for
+        labels of similar frequency, by the log-loss of known entries of rows left out.
     unknown : {"ignore", "negative"}, default="ignore"
         Whether a row with an unknown entry is left out for that label, or counts as a zero.
         Unlabeled zeros count as zeros in both cases.
@@ -64,6 +73,8 @@ class BinaryRelevance(LabelGapClassifier):
         The classifier of each label.
     coef_ : ndarray of shape (n_labels, n_features)
         Only when the classifiers are linear; rows of zeros for constant labels.
+    C_ : ndarray of shape (n_labels,)
+        Only without ``estimator``: the C of each label.
     intercept_ : ndarray of shape (n_labels,)
         Likewise.
 
@@ -99,6 +110,7 @@ class BinaryRelevance(LabelGapClassifier):
             HasMethods(["fit", "decision_function"]),
             None,
         ],
+        "C": [StrOptions({"auto"}), Interval(Real, 0, None, closed="neither")],
         "unknown": [StrOptions({"ignore", "negative"})],
         "n_jobs": [Integral, None],
         "device": [str, None],
@@ -108,24 +120,44 @@ class BinaryRelevance(LabelGapClassifier):
         self,
         estimator: Any = None,
         *,
+        C: Any = "auto",
         unknown: str = "ignore",
         n_jobs: int | None = None,
         device: str | None = None,
     ) -> None:
         self.estimator = estimator
+        self.C = C
         self.unknown = unknown
         self.n_jobs = n_jobs
         self.device = device
 
     def _template(self) -> Any:
-        return LogisticRegression() if self.estimator is None else self.estimator
+        return LogisticRegression(tol=_TOL) if self.estimator is None else self.estimator
 
     def _fit(self, X: Any, labels: Labels) -> None:
         if self.unknown == "negative":
             labels = _unknown_as_zero(labels)
         template = frame_estimator(clone(self._template()), X)
-        self.estimators_ = fit_per_label(template, X, labels, self.n_jobs, self.device)
+        C = self._strengths(X, labels)
+        self.estimators_ = fit_per_label(template, X, labels, self.n_jobs, self.device, C)
         self._stack_coefficients()
+
+    def _strengths(self, X: Any, labels: Labels) -> np.ndarray | None:
+        self.__dict__.pop("C_", None)
+        if self.estimator is not None:
+            if self.C != "auto":
+                raise ValueError(
+                    f"C={self.C!r} is for the default classifier: set it in the estimator, "
+                    f"{type(self.estimator).__name__}, or leave the estimator out"
+                )
+            return None
+        if self.C == "auto":
+            n_relevant = labels.n_positives(axis=0)
+            n_rarer = np.minimum(n_relevant, labels.n_observed(axis=0, unlabeled=True) - n_relevant)
+            self.C_ = choose_strengths(X, partial(known_entries, labels), n_rarer)
+        else:
+            self.C_ = np.full(labels.n_labels, float(self.C))
+        return self.C_
 
     def _decision_function(self, X: Any) -> np.ndarray:
         if hasattr(self, "coef_"):

@@ -119,11 +119,23 @@ def _compressed_times(indptr, indices, data, dense, out):
     for i in prange(indptr.size - 1):
         for c in range(k):
             out[i, c] = 0
-        for position in range(indptr[i], indptr[i + 1]):
-            value = data[position]
-            j = indices[position]
+        position, stop = indptr[i], indptr[i + 1]
+        # four at a time: a sum is read and written once for all of them; unsigned indices need no
+        # check for counting from the end
+        while position + 4 <= stop:
+            x0, x1 = data[position], data[position + 1]
+            x2, x3 = data[position + 2], data[position + 3]
+            j0, j1 = np.uint32(indices[position]), np.uint32(indices[position + 1])
+            j2, j3 = np.uint32(indices[position + 2]), np.uint32(indices[position + 3])
+            for c in range(k):
+                four = x0 * dense[j0, c] + x1 * dense[j1, c] + x2 * dense[j2, c]
+                out[i, c] += four + x3 * dense[j3, c]
+            position += 4
+        while position < stop:
+            value, j = data[position], np.uint32(indices[position])
             for c in range(k):
                 out[i, c] += value * dense[j, c]
+            position += 1
 
 
 def weighted_gram(features: Features, weights: np.ndarray) -> np.ndarray:

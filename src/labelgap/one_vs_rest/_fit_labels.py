@@ -39,6 +39,8 @@ __all__ = [
 
 # a probability that far from 0 or 1 counts as certain: one row in place of two
 _CERTAIN = 0.01
+# labels fitted at once to sparse rows: the coefficients of a block stay in the cache
+_SPARSE_BLOCK = 64
 _SOLVERS = ("lbfgs", "newton-cg", "newton-cholesky")
 # scikit-learn's tolerance is of the mean loss, that of the kernel of the rarer side alone
 _TOLERANCES = 10.0
@@ -208,6 +210,7 @@ def fit_together(
     start: Sequence[Any] | None = None,
     device: str | None = None,
     dtype: Any = np.float64,
+    C: np.ndarray | None = None,
 ) -> list:
     """Return logistic regressions of all labels, fitted in blocks of labels.
 
@@ -229,6 +232,8 @@ def fit_together(
         Device of torch; X is made dense there.
     dtype : dtype, default=float64
         Of the computations. float32 halves their time where the tolerance is at least 1e-4.
+    C : array of shape (n_labels,), default=None
+        Inverse strength of the regularisation of each label; that of the estimator by default.
 
     Examples
     --------
@@ -249,6 +254,9 @@ def fit_together(
         torch = require("torch", extra="gpu", purpose="device=")
         features = prepare_features(torch.as_tensor(dense, device=device))
     most = block_size(X.shape[0], fraction=1 / 2 if device else 1 / 32)
+    if features.columns is not None:
+        most = min(most, _SPARSE_BLOCK)
+    strengths = np.full(len(prevalence), estimator.C) if C is None else C
     models: list[Any] = []
     waiting: list[tuple[int, SoftLabel]] = []
     for place, label in enumerate(soft):
@@ -256,10 +264,10 @@ def fit_together(
         if not label.is_constant:
             waiting.append((place, label))
         if len(waiting) == most:
-            _fit_block(estimator, features, waiting, models, own, start, dtype)
+            _fit_block(estimator, features, waiting, models, strengths, own, start, dtype)
             waiting = []
     if waiting:
-        _fit_block(estimator, features, waiting, models, own, start, dtype)
+        _fit_block(estimator, features, waiting, models, strengths, own, start, dtype)
     fitted = [model for model in models if isinstance(model, LogisticRegression)]
     n_slow = sum(int(model.n_iter_[0]) >= estimator.max_iter for model in fitted)
     if n_slow:
@@ -277,6 +285,7 @@ def _fit_block(
     features: Features,
     block: list[tuple[int, SoftLabel]],
     models: list,
+    C: np.ndarray,
     own: np.ndarray | None,
     start: Sequence[Any] | None,
     dtype: Any,
@@ -296,7 +305,7 @@ def _fit_block(
     coefficients, n_iter = fit_logistic(
         features,
         LogisticTargets(probabilities, weights, None if own is None else own[places]),
-        estimator.C,
+        C[places],
         start=begin,
         tol=_TOLERANCES * estimator.tol,
         max_iter=estimator.max_iter,
@@ -304,6 +313,7 @@ def _fit_block(
     blank, coefficients = clone(estimator), to_numpy(coefficients)
     for column, place in enumerate(places):
         model = models[place] = copy.copy(blank)
+        model.C = float(C[place])
         model.classes_ = np.array([0, 1])
         model.coef_ = coefficients[None, :-1, column].astype(np.float64)
         model.intercept_ = coefficients[-1:, column].astype(np.float64)

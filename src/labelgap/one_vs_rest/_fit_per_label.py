@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 from joblib import effective_n_jobs
+from scipy import sparse
 from sklearn.base import clone
 from sklearn.utils.parallel import Parallel, delayed
 
@@ -24,10 +25,16 @@ from labelgap.one_vs_rest._fit_labels import (
 )
 
 _TASKS_PER_JOB = 4
+_LEAST_SINGLE_TOL, _LARGEST_SINGLE = 1e-3, 1e3
 
 
 def fit_per_label(
-    estimator: Any, X: Any, labels: Labels, n_jobs: int | None, device: str | None = None
+    estimator: Any,
+    X: Any,
+    labels: Labels,
+    n_jobs: int | None,
+    device: str | None = None,
+    C: np.ndarray | None = None,
 ) -> list:
     """Return a fitted classifier for each label, from the rows in which the label is known.
 
@@ -39,6 +46,8 @@ def fit_per_label(
     n_jobs : int or None
     device : str, default=None
         Device of torch for fits made together.
+    C : array of shape (n_labels,), default=None
+        Inverse strength of the regularisation of each label, for fits made together.
 
     See Also
     --------
@@ -58,7 +67,8 @@ def fit_per_label(
     prevalence = observed_prevalence(labels)
     if are_fitted_together(estimator):
         known = (known_entries(labels, label) for label in range(labels.n_labels))
-        return fit_together(estimator, X, known, prevalence, device=device)
+        dtype = _precision(X, estimator)
+        return fit_together(estimator, X, known, prevalence, device=device, C=C, dtype=dtype)
     n_known, n_relevant = labels.n_observed(axis=0, unlabeled=True), labels.n_positives(axis=0)
     learnable = np.flatnonzero((n_relevant > 0) & (n_relevant < n_known))
     fitted: list = [ConstantLabel(p) for p in prevalence.tolist()]
@@ -73,6 +83,14 @@ def fit_per_label(
         for label, classifier in zip(group, classifiers, strict=True):
             fitted[label] = classifier
     return fitted
+
+
+def _precision(X: Any, estimator: Any) -> Any:
+    """Single where features came so, or are sparse and of moderate size, and the tolerance allows."""
+    if not sparse.issparse(X) or estimator.tol < _LEAST_SINGLE_TOL:
+        return np.float64
+    largest = np.abs(X.data).max(initial=0.0)
+    return np.float32 if largest <= _LARGEST_SINGLE else np.float64
 
 
 def _split(groups: Iterator, n_workers: int, n_labels: int) -> Iterator:
