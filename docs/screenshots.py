@@ -70,7 +70,7 @@ def section(browser: Browser, heading: str, path: Path, most: int) -> None:
 def take_report(demo: Path, scratch: Path) -> None:
     """The first screen with some decisions and the evidence of one, and two parts further down."""
     with Browser(scratch) as browser:
-        browser.look(1100, 1010)
+        browser.look(1100, 1190)
         browser.open((demo / "report.html").resolve().as_uri())
         browser.run(_CHOOSE)
         browser.wait("/software/.test(document.querySelector('#suggestion-list li').textContent)")
@@ -125,7 +125,9 @@ def take_review(folder: Path, n_answers: int = 144) -> None:
                     question = browser.text("#question")
                     label, item = _QUESTION.fullmatch(question).groups()
                     browser.click("#accept" if (item, label) in truth else "#reject")
-                    browser.wait(f"document.querySelector('#question').textContent != {question!r}")
+                    other = f"document.querySelector('#question').textContent != {question!r}"
+                    # between batches the model learns
+                    browser.wait(other, seconds=600)
                 browser.run("scrollTo(0, 0); document.activeElement.blur()")
                 time.sleep(0.5)
                 screen(browser, PAGES / "review.png")

@@ -178,7 +178,7 @@ def test_extend_takes_texts_in_place_of_counts_and_beside_them(run, fails, table
     write_rows(Path("texts.csv"), [{"label": "x", "definition": "y"}])
     assert "texts.csv, line 1: there is no column 'text'" in fails(*given, "-o", "n.csv")
     write_rows(Path("texts.csv"), [{"label": "x", "text": "y"}] * 2)
-    assert "texts.csv, line 3: the label 'x' occurs twice" in fails(*given, "-o", "n.csv")
+    assert "texts.csv, line 3: label 'x' is there twice" in fails(*given, "-o", "n.csv")
 
 
 def test_extend_refuses_other_tables(fails, table):
@@ -188,7 +188,7 @@ def test_extend_refuses_other_tables(fails, table):
     write_rows(Path("counts.csv"), [{"seen": "tag_a", "name": "x", "count": 3}])
     assert "counts.csv, line 1: there is no column 'label'" in fails(*arguments)
     write_rows(Path("counts.csv"), [{"seen": "tag_a", "label": "x", "count": 3}] * 2)
-    assert "counts.csv, line 3: the pair 'tag_a', 'x' occurs twice" in fails(*arguments)
+    assert "counts.csv, line 3: seen and label 'tag_a', 'x' are there twice" in fails(*arguments)
 
 
 def test_report_from_json(run, fails):

@@ -8,7 +8,7 @@ import numpy as np
 
 from auditing.test_audit import generated
 from labelgap.auditing import impute
-from labelgap.cli._review_items import table_population
+from labelgap.cli.review import table_population
 
 
 def test_people_are_asked_about_zeros_that_impute_leaves_alone():

@@ -109,7 +109,7 @@ def test_mend_against_observed_entries():
 
 
 def test_questions_until_half_of_the_missing_labels_are_found():
-    table = (ROOT / "docs/how-to/review_simulation.inc").read_text(encoding="utf-8")
+    table = (ROOT / "docs/measured/review_simulation.inc").read_text(encoding="utf-8")
     yeast = table.split("yeast: ")[1].split("science: ")[0]
     half = {
         order: re.search(rf"^\| {order} \| [\d,]+ \| ([\d,]+) ", yeast, re.MULTILINE)[1]

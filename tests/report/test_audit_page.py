@@ -303,6 +303,5 @@ def test_the_basis_has_a_number_for_each_mechanism():
     )
     missing = MissingEstimate(200.0, 10.0, 800.0, "one table; a range", False, scenarios)
     said = basis(replace(sample_audit(), missing=missing))
-    assert "one rate for all labels: 40 missing (10 to 90)" in said
-    assert "obvious labels recorded first: 800 missing." in said
-    assert said.endswith("cannot be told from the table alone.")
+    assert "One rate for all labels: 40 (10 to 90); " in said
+    assert said.endswith("obvious labels recorded first: 800.")

@@ -1,7 +1,8 @@
-"""What people see of an item beside its id: its text, or its most unusual cells, and its labels."""
+"""What people see of items and labels: texts or unusual cells, definitions, examples."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 
 import numpy as np
@@ -13,6 +14,7 @@ from labelgap.cli._read_data import InputRows
 
 _MOST_CELLS, _MOST_UNUSUAL = 12, 5
 _MOST_CHARACTERS = 400
+_N_EXAMPLES = 3
 
 
 class ItemCells:
@@ -50,8 +52,10 @@ class ItemCells:
         if is_sparse:
             # the words of a text, and not those that it lacks
             far[values == 0] = 0
-        first = np.argsort(-far, kind="stable")[:_MOST_UNUSUAL]
-        return {features[k]: f"{values[k]:.4g}" for k in first if far[k] > 0}
+        first = [k for k in np.argsort(-far, kind="stable")[:_MOST_UNUSUAL] if far[k] > 0]
+        if is_sparse and (values[first] == 1).all():
+            return {"most unusual features": ", ".join(features[k] for k in first) or "none"}
+        return {features[k]: f"{values[k]:.4g}" for k in first}
 
 
 def with_item_cells(audit: Audit, rows: InputRows) -> Audit:
@@ -65,6 +69,32 @@ def with_item_cells(audit: Audit, rows: InputRows) -> Audit:
         for one in audit.suggestions
     ]
     return replace(audit, suggestions=tuple(suggestions))
+
+
+def explain_labels(
+    rows: InputRows, meanings: Mapping[str, str]
+) -> Callable[[str], Mapping[str, str]]:
+    """What a reviewer is told of a label: its definition, and some items that carry it."""
+    labels = rows.labels
+    positives = labels.positives().tocsc()
+    assert labels.names is not None
+    column_of = {str(name): column for column, name in enumerate(labels.names)}
+
+    def explain(label: str) -> dict[str, str]:
+        about = {"definition": meanings[label]} if label in meanings else {}
+        column = column_of.get(label)
+        if column is None:
+            return about
+        carriers = positives.indices[positives.indptr[column] : positives.indptr[column + 1]]
+        about["recorded"] = f"for {carriers.size:,} of {rows.n_samples:,} items"
+        shown = np.random.default_rng(column).permutation(carriers)[:_N_EXAMPLES]
+        for number, row in enumerate(shown, start=1):
+            item = str(rows.items[row])
+            text = "" if rows.data.texts is None else shortened(str(rows.data.texts[row]), 120)
+            about[f"example {number}"] = f"{item}: {text}" if text else item
+        return about
+
+    return explain
 
 
 def shortened(text: str, most: int = _MOST_CHARACTERS) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, Any, TextIO
@@ -11,8 +11,9 @@ from typing import Annotated, Any, TextIO
 import numpy as np
 import typer
 
+from labelgap.cli._options import TableFileIfAny
 from labelgap.cli._terminal import BadInputError, reading
-from labelgap.data import read_frame, read_table
+from labelgap.data import DataFormatError, read_frame, read_table
 from labelgap.extras import require
 from labelgap.files import replacing
 
@@ -29,7 +30,64 @@ RawCsv = Annotated[
     ),
 ]
 
+LabelTextFile = Annotated[
+    Path | None,
+    typer.Option(
+        "--label-text",
+        metavar="FILE",
+        help="A table (CSV, Parquet) with the columns label and text: label names, what they mean.",
+    ),
+]
+
 Columns = Mapping[str, np.ndarray]
+
+
+@dataclass(frozen=True, kw_only=True)
+class TableOutput:
+    """Where a table of results goes, if anywhere."""
+
+    out: TableFileIfAny = None
+    raw_csv: RawCsv = False
+
+    def check(self) -> str | None:
+        """Return the place as text, or refuse one that cannot be written to."""
+        return None if self.out is None else str(check_table_target(self.out))
+
+    def save(self, columns: Columns) -> None:
+        """Write the columns where a place was given."""
+        if self.out is not None:
+            save_table(columns, self.out, raw=self.raw_csv)
+
+
+def read_listed(path: Path, columns: Sequence[str], keys: Sequence[str]) -> Any:
+    """A table with these columns, of which the keys are text and occur once."""
+    with reading(path):
+        frame, file = read_frame(path, ids=list(keys))
+        for name in columns:
+            if name not in frame.columns:
+                raise DataFormatError(
+                    f"there is no column {name!r}",
+                    **file.place_of_names(),
+                    remedy=f"Give the columns {', '.join(columns)}",
+                )
+        frame = frame.assign(**{key: frame[key].astype(str) for key in keys})
+        twice = np.flatnonzero(frame.duplicated(list(keys)).to_numpy())
+        if twice.size:
+            first = ", ".join(repr(frame[key].iloc[twice[0]]) for key in keys)
+            raise DataFormatError(
+                f"{' and '.join(keys)} {first} {'is' if len(keys) == 1 else 'are'} there twice",
+                **file.place(int(twice[0])),
+                remedy="Keep one line of each",
+            )
+    return frame
+
+
+def read_label_text(path: Path | None) -> dict[str, str] | None:
+    """Return definitions by name of label; None without a file."""
+    if path is None:
+        return None
+    table = read_listed(path, ("label", "text"), ["label"])
+    return dict(zip(table["label"], table["text"].fillna("").astype(str), strict=True))
 
 
 def check_target(path: Path, option: str = "--out") -> Path:

@@ -19,10 +19,15 @@ from labelgap.auditing import (
 from labelgap.auditing import audit as run_audit
 from labelgap.cli._design_matrix import named_design
 from labelgap.cli._item_cells import with_item_cells
-from labelgap.cli._label_text_file import LabelTextFile, read_label_text
 from labelgap.cli._options import DecisionsFile, Folder, LearningOptions, RandomState, Suggestions
 from labelgap.cli._read_data import InputRows, data_sources, read_labelled, zeros_of_audit
-from labelgap.cli._table_files import RawCsv, check_folder, write_table
+from labelgap.cli._table_files import (
+    LabelTextFile,
+    RawCsv,
+    check_folder,
+    read_label_text,
+    write_table,
+)
 from labelgap.cli._terminal import BadInputError, Terminal, ToCopy, bullets, reading, table
 from labelgap.data import write_preannotations
 from labelgap.files import replacing_folder

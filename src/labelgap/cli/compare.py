@@ -13,9 +13,9 @@ from rich.markup import escape
 
 from labelgap.cli._design_matrix import named_design
 from labelgap.cli._models import ModelName, Scale, ScaleOption, make_model
-from labelgap.cli._options import LearningOptions, RandomState, TableFileIfAny
+from labelgap.cli._options import LearningOptions, RandomState
 from labelgap.cli._read_data import learning_labels, read_labelled
-from labelgap.cli._table_files import RawCsv, check_table_target, save_table
+from labelgap.cli._table_files import TableOutput
 from labelgap.cli._terminal import BadInputError, Terminal, table
 from labelgap.labels import Labels, LabelWarning
 from labelgap.metrics import label_ranking_average_precision, log_loss
@@ -31,6 +31,7 @@ _HEADINGS = {AVERAGE_PRECISION: "average precision", AUC_OF_RECORDED: "AUC of re
 def compare(
     terminal: Terminal,
     source: LearningOptions,
+    output: TableOutput,
     model: Annotated[
         list[str] | None,
         typer.Option(
@@ -43,10 +44,8 @@ def compare(
     folds: Annotated[
         int, typer.Option(min=2, help="Every row is predicted by models that did not see it.")
     ] = 3,
-    out: TableFileIfAny = None,
     scale: ScaleOption = Scale.AUTO,
     random_state: RandomState = 0,
-    raw_csv: RawCsv = False,
 ) -> None:
     """Compare models by predictions of rows they did not see; unknown entries are skipped.
 
@@ -68,8 +67,7 @@ def compare(
     for name in names:
         if name not in list(ModelName):
             raise BadInputError(f"--model {name}: there is none; use {', '.join(ModelName)}")
-    if out is not None:
-        check_table_target(out)
+    output.check()
     rows = read_labelled(source, terminal, part="all")
     X, _, _ = named_design(rows, source.empty)
     if folds > rows.n_samples:
@@ -85,9 +83,7 @@ def compare(
             measured[name] = _measure(name, X, labels, folds, scale, random_state, told)
     criterion = AUC_OF_RECORDED if labels.unlabeled else AVERAGE_PRECISION
     lines = _summarise(measured, criterion, random_state)
-    if out is not None:
-        keys = list(lines[0])
-        save_table({key: np.array([line[key] for line in lines]) for key in keys}, out, raw=raw_csv)
+    output.save({key: np.array([line[key] for line in lines]) for key in lines[0]})
     payload = {
         "source": rows.place,
         "criterion": criterion,

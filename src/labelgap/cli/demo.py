@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -16,8 +17,9 @@ from sklearn.preprocessing import MaxAbsScaler, StandardScaler
 from labelgap import BinaryRelevance, Labels, Mend, metrics
 from labelgap.auditing import Audit, DataSource
 from labelgap.auditing import audit as run_audit
+from labelgap.cli._item_cells import with_item_cells
 from labelgap.cli._options import Folder, RandomState
-from labelgap.cli._read_data import check_dataset_name
+from labelgap.cli._read_data import InputRows, check_dataset_name
 from labelgap.cli._table_files import check_folder
 from labelgap.cli._terminal import BadInputError, Terminal, bullets, table
 from labelgap.cli.audit import write_audit
@@ -80,7 +82,8 @@ def demo(
                 DataSource("items", f"{data.name} with {fraction:.0%} of its labels hidden", None),
             ),
         )
-        files = write_audit(audit, out, "row")
+        there = InputRows(data.name, replace(data.take(rows), Y=left, ids=rows))
+        files = write_audit(with_item_cells(audit, there), out, "row")
         advance("learning with Mend and without", 0, None)
         scores = _scores(data, rows, left, full, random_state)
     right = _hidden_ones(audit, hidden, rows)

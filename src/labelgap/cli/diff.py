@@ -11,9 +11,9 @@ from rich.markup import escape
 
 from labelgap.auditing import TableDiff
 from labelgap.auditing import diff as compare_versions
-from labelgap.cli._options import LabelledOptions, TableFileIfAny
+from labelgap.cli._options import LabelledOptions
 from labelgap.cli._read_data import read_labelled
-from labelgap.cli._table_files import RawCsv, check_table_target, save_table
+from labelgap.cli._table_files import TableOutput
 from labelgap.cli._terminal import BadInputError, Terminal, reading
 from labelgap.cli.audit import read_audit
 from labelgap.estimation import SourceOverlap, TwoSources, compare_sources
@@ -24,6 +24,7 @@ _N_SHOWN = 10
 def diff(
     terminal: Terminal,
     source: LabelledOptions,
+    output: TableOutput,
     new: Annotated[
         str, typer.Argument(metavar="NEW", help="The later version, or the second source.")
     ],
@@ -38,8 +39,6 @@ def diff(
             help="DATA and --new are two annotators of the same items: estimate what both missed.",
         ),
     ] = False,
-    out: TableFileIfAny = None,
-    raw_csv: RawCsv = False,
 ) -> None:
     """Compare two versions of a table, or two sources that labelled the same items.
 
@@ -56,8 +55,7 @@ def diff(
       labelgap diff old.csv new.csv --labels 'tag_*' --item id --audit audit/audit.json
       labelgap diff ann.csv bob.csv --labels 'tag_*' --item id --sources
     """
-    if out is not None:
-        check_table_target(out)
+    out = output.check()
     if sources and audit is not None:
         raise BadInputError("--audit: is for two versions of a table; leave it out with --sources")
     before = read_labelled(source, terminal, part="all")
@@ -74,8 +72,8 @@ def diff(
         payload, lines = _plain_diff(made), _diff_lines(made)
     if out is not None:
         frame = made.to_frame()
-        save_table({name: frame[name].to_numpy() for name in frame.columns}, out, raw=raw_csv)
-        payload["file"] = str(out)
+        output.save({name: frame[name].to_numpy() for name in frame.columns})
+        payload["file"] = out
     terminal.result(payload, *lines)
 
 

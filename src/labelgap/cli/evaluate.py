@@ -13,15 +13,9 @@ from sklearn.exceptions import UndefinedMetricWarning
 
 from labelgap import metrics
 from labelgap.cli._models import load_model
-from labelgap.cli._options import LabelledOptions, TableFileIfAny, ThresholdOfModel
+from labelgap.cli._options import LabelledOptions, ThresholdOfModel
 from labelgap.cli._read_data import Hints, InputRows, read_labelled
-from labelgap.cli._table_files import (
-    Predictions,
-    RawCsv,
-    check_table_target,
-    read_predictions,
-    save_table,
-)
+from labelgap.cli._table_files import Predictions, TableOutput, read_predictions
 from labelgap.cli._terminal import BadInputError, Terminal, table
 from labelgap.labels import Labels, LabelWarning
 
@@ -29,6 +23,7 @@ from labelgap.labels import Labels, LabelWarning
 def evaluate(
     terminal: Terminal,
     source: LabelledOptions,
+    output: TableOutput,
     model: Annotated[
         Path | None, typer.Option("--model", "-m", metavar="FILE", help="From labelgap fit.")
     ] = None,
@@ -49,8 +44,6 @@ def evaluate(
         ),
     ] = None,
     threshold: ThresholdOfModel = None,
-    out: TableFileIfAny = None,
-    raw_csv: RawCsv = False,
 ) -> None:
     """Compare predictions with what is known of the truth; unknown entries are skipped.
 
@@ -66,8 +59,7 @@ def evaluate(
     """
     if (model is None) == (predictions is None):
         raise BadInputError("give either --model or --predictions, and not both")
-    if out is not None:
-        check_table_target(out)
+    out = output.check()
     for name in metric or ():
         if name not in metrics.METRICS:
             known = ", ".join(sorted(metrics.METRICS))
@@ -84,11 +76,9 @@ def evaluate(
         "n_learned": n_learned,
         "kind": predicted.kind,
         "metrics": values,
-        "out": None if out is None else str(out),
+        "out": out,
     }
-    if out is not None:
-        columns = {"metric": np.array(list(values)), "value": np.array(list(values.values()))}
-        save_table(columns, out, raw=raw_csv)
+    output.save({"metric": np.array(list(values)), "value": np.array(list(values.values()))})
     terminal.result(payload, _table(payload), *_remarks(payload))
 
 

@@ -7,24 +7,27 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any
 
-import numpy as np
 import typer
 from rich.markup import escape
 
 from labelgap.auditing import feature_rows
 from labelgap.cli._design_matrix import named_design
-from labelgap.cli._label_text_file import LabelTextFile, read_label_text
 from labelgap.cli._models import command_names, watched, with_random_state
 from labelgap.cli._options import LearningOptions, RandomState, TableFile
 from labelgap.cli._read_data import InputRows, learning_labels, read_labelled
-from labelgap.cli._table_files import RawCsv, check_table_target, save_table
+from labelgap.cli._table_files import (
+    LabelTextFile,
+    RawCsv,
+    check_table_target,
+    read_label_text,
+    read_listed,
+    save_table,
+)
 from labelgap.cli._terminal import BadInputError, Terminal, reading
-from labelgap.data import DataFormatError, read_frame
 from labelgap.labels import Labels
 from labelgap.registry import find_estimator
 from labelgap.text import TextFeatures
 
-_COLUMNS = ("seen", "label", "count")
 ZeroShotName = StrEnum("ZeroShotName", command_names("unseen_labels"))  # type: ignore[misc]
 _DEFAULT = ZeroShotName("mllcs")
 
@@ -68,8 +71,7 @@ def extend(
         raise BadInputError("give --counts, --label-text, or both: what new labels are known by")
     table = None
     if counts is not None:
-        with reading(counts):
-            table = read_counts(counts, rows, texts or ())
+        table = read_counts(counts, rows, texts or ())
     labels = learning_labels(rows, source.zeros)
     if table is not None:
         labels = _known(labels, table)
@@ -135,22 +137,7 @@ def _wanted(
 
 def read_counts(path: Path, rows: InputRows, known: Collection[str] = ()) -> Any:
     """A frame of counts, labels that rows of DATA carry as rows and all labels as columns."""
-    listed, file = read_frame(path, ids=["seen", "label"])
-    for name in _COLUMNS:
-        if name not in listed.columns:
-            raise DataFormatError(
-                f"there is no column {name!r}",
-                **file.place_of_names(),
-                remedy=f"Give the columns {', '.join(_COLUMNS)}",
-            )
-    listed = listed.assign(seen=listed["seen"].astype(str), label=listed["label"].astype(str))
-    twice = np.flatnonzero(listed.duplicated(["seen", "label"]).to_numpy())
-    if twice.size:
-        raise DataFormatError(
-            f"the pair {listed['seen'][twice[0]]!r}, {listed['label'][twice[0]]!r} occurs twice",
-            **file.place(int(twice[0])),
-            remedy="Keep one line of each pair",
-        )
+    listed = read_listed(path, ("seen", "label", "count"), ["seen", "label"])
     carried = rows.labels.n_positives(axis=0) > 0
     names = set(rows.labels.names[carried].astype(str))  # type: ignore[index]
     listed = listed[listed["seen"].isin(names)]

@@ -3,29 +3,38 @@
 from __future__ import annotations
 
 import webbrowser
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
 
+import numpy as np
 import typer
 from rich.markup import escape
 
-from labelgap.auditing import Audit, AuditRescorer
+from labelgap.auditing import Audit, AuditRescorer, impute
 from labelgap.auditing import audit as run_audit
 from labelgap.cli._design_matrix import named_design
-from labelgap.cli._item_cells import ItemCells
-from labelgap.cli._label_text_file import LabelTextFile, read_label_text
+from labelgap.cli._item_cells import ItemCells, explain_labels
 from labelgap.cli._options import DecisionsFile, LearningOptions, RandomState, Suggestions
-from labelgap.cli._read_data import data_sources, read_labelled, zeros_of_audit
-from labelgap.cli._review_items import explain_labels, table_population
-from labelgap.cli._table_files import check_target
+from labelgap.cli._read_data import InputRows, data_sources, read_labelled, zeros_of_audit
+from labelgap.cli._table_files import LabelTextFile, check_target, read_label_text
 from labelgap.cli._terminal import BadInputError, Terminal, reading
 from labelgap.cli.audit import decisions_of, read_audit
 from labelgap.estimation import expected_width
 from labelgap.extras import require
-from labelgap.review import DecisionStore, Review, ReviewServer, item_traits, review_candidates
+from labelgap.labels import State
+from labelgap.review import (
+    DecisionStore,
+    Population,
+    Review,
+    ReviewServer,
+    item_traits,
+    review_candidates,
+)
 
 _RANDOM_FRACTION = 0.3
+_MOST_ENTRIES = 20_000_000
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -216,6 +225,41 @@ def _of_data(
         explain=explain_labels(rows, meanings or {}),
         rescore=AuditRescorer(X, rows.labels, **how),
         **sampling,
+    )
+
+
+def table_population(rows: InputRows, X: Any, how: Mapping[str, Any]) -> Population:
+    """All entries of a table that are not recorded, with the probabilities of the audit's model."""
+    labels = rows.labels
+    n_entries = rows.n_samples * labels.n_labels
+    if n_entries > _MOST_ENTRIES:
+        raise BadInputError(
+            f"--estimate, --certify: draw from all entries of the table, and {n_entries:,} are "
+            f"more than {_MOST_ENTRIES:,}; give a part of the rows, or an audit.json, whose "
+            "suggestions are then drawn from"
+        )
+    if how["zeros"] == "auto" and not labels.has_gaps:
+        # people decide: that labels are missing may be assumed
+        how = {**how, "zeros": "unlabeled"}
+    at, columns, p = impute(X, labels, threshold=0.0, max_entries=n_entries, **how)
+    probabilities = np.zeros((rows.n_samples, labels.n_labels))
+    probabilities[at, columns] = p
+    states = labels.states()
+    is_open = (states == State.UNKNOWN) | (states == State.UNLABELED)
+    if not is_open.any():
+        # a table that leaves nothing open may still lack what it says is irrelevant
+        is_open = states != State.RELEVANT
+    items, names = [str(item) for item in rows.items], [str(name) for name in labels.names]  # type: ignore[union-attr]
+    for decision in how["decisions"].last().values() if how["decisions"] is not None else ():
+        is_open[items.index(decision.item), names.index(decision.label)] = False
+    entry_rows, entry_columns = np.nonzero(is_open)
+    return Population(
+        entry_rows,
+        entry_columns,
+        probabilities[is_open],
+        items,
+        names,
+        whole_table=True,
     )
 
 

@@ -12,9 +12,9 @@ from rich.markup import escape
 from labelgap.auditing import feature_rows, select_features
 from labelgap.cli._design_matrix import named_design
 from labelgap.cli._models import command_names
-from labelgap.cli._options import LearningOptions, RandomState, TableFileIfAny
+from labelgap.cli._options import LearningOptions, RandomState
 from labelgap.cli._read_data import learning_labels, read_labelled
-from labelgap.cli._table_files import RawCsv, check_table_target, save_table
+from labelgap.cli._table_files import TableOutput
 from labelgap.cli._terminal import Terminal, reading, table
 from labelgap.registry import find_estimator
 
@@ -26,6 +26,7 @@ _N_SHOWN = 20
 def select(
     terminal: Terminal,
     source: LearningOptions,
+    output: TableOutput,
     number: Annotated[
         int, typer.Option("--features", "-k", min=1, help="How many features to keep.")
     ] = 20,
@@ -35,9 +36,7 @@ def select(
     model: Annotated[
         SelectorName, typer.Option("--model", "-m", help="What chooses them.")
     ] = _DEFAULT,
-    out: TableFileIfAny = None,
     random_state: RandomState = 0,
-    raw_csv: RawCsv = False,
 ) -> None:
     """Choose features that predict the labels, when labels may be missing.
 
@@ -49,8 +48,7 @@ def select(
     \b  labelgap select items.csv --labels 'tag_*' --item id -k 10
       labelgap select emotions -k 15 -o features.csv
     """
-    if out is not None:
-        check_table_target(out)
+    out = output.check()
     rows = read_labelled(source, terminal, part="all")
     X, names, scaled = named_design(rows, source.empty)
     with terminal.progress(f"choosing {number} features") as advance, reading(rows.place):
@@ -64,19 +62,19 @@ def select(
             random_state=random_state,
             progress=advance,
         )
-    columns = {
-        "feature": np.array([one.name for one in found], dtype=object),
-        "weight": np.array([one.weight for one in found]),
-        "stability": np.array([one.stability for one in found]),
-    }
-    if out is not None:
-        save_table(columns, out, raw=raw_csv)
+    output.save(
+        {
+            "feature": np.array([one.name for one in found], dtype=object),
+            "weight": np.array([one.weight for one in found]),
+            "stability": np.array([one.stability for one in found]),
+        }
+    )
     payload = {
         "source": rows.place,
         "features": [
             {"name": one.name, "weight": one.weight, "stability": one.stability} for one in found
         ],
-        "out": None if out is None else str(out),
+        "out": out,
     }
     shown = [
         (escape(one.name), f"{one.weight:.3g}", f"{one.stability:.0%}") for one in found[:_N_SHOWN]

@@ -10,9 +10,9 @@ from rich.markup import escape
 
 from labelgap.auditing import AuditTopic, feature_rows, find_topics
 from labelgap.cli._design_matrix import named_design
-from labelgap.cli._options import LearningOptions, RandomState, TableFileIfAny
+from labelgap.cli._options import LearningOptions, RandomState
 from labelgap.cli._read_data import learning_labels, read_labelled
-from labelgap.cli._table_files import RawCsv, check_table_target, save_table
+from labelgap.cli._table_files import TableOutput
 from labelgap.cli._terminal import Terminal, reading, table
 
 _N_SHOWN = 5
@@ -21,12 +21,11 @@ _N_SHOWN = 5
 def topics(
     terminal: Terminal,
     source: LearningOptions,
+    output: TableOutput,
     number: Annotated[
         int, typer.Option("--topics", "-k", min=1, help="How many topics to find.")
     ] = 10,
-    out: TableFileIfAny = None,
     random_state: RandomState = 0,
-    raw_csv: RawCsv = False,
 ) -> None:
     """Find topics: labels that come together, and the features that predict them (BMLPL).
 
@@ -35,8 +34,7 @@ def topics(
     \b  labelgap topics items.csv --labels 'tag_*' --item id -k 8
       labelgap topics bibtex -k 20 -o topics.csv
     """
-    if out is not None:
-        check_table_target(out)
+    out = output.check()
     rows = read_labelled(source, terminal, part="all")
     X, names, scaled = named_design(rows, source.empty)
     with terminal.progress(f"finding {number} topics") as advance, reading(rows.place):
@@ -49,8 +47,7 @@ def topics(
             random_state=random_state,
             progress=advance,
         )
-    if out is not None:
-        save_table(_weights(found), out, raw=raw_csv)
+    output.save(_weights(found))
     payload = {
         "source": rows.place,
         "topics": [
@@ -59,7 +56,7 @@ def topics(
         ],
         "objective": trace.values[-1],
         "converged": trace.converged,
-        "out": None if out is None else str(out),
+        "out": out,
     }
     shown = [(f"{one.fraction:.1%}", _first(one.labels), _first(one.features)) for one in found]
     columns = {"fraction": "right", "labels": "left", "features": "left"}

@@ -54,15 +54,15 @@ def basis(audit: Audit) -> str:
     if not missing.scenarios:
         return f"The number of missing labels is estimated from {data}, assuming that {assumption}."
     said = "; ".join(
-        f"{one.mechanism}: {rounded(one.value)} missing"
-        if rounded(one.low) == rounded(one.high)
-        else f"{one.mechanism}: {rounded(one.value)} missing ({rounded(one.low)} to {rounded(one.high)})"
+        f"{one.mechanism}: {rounded(one.value)}"
+        + (
+            ""
+            if rounded(one.low) == rounded(one.high)
+            else f" ({rounded(one.low)} to {rounded(one.high)})"
+        )
         for one in missing.scenarios
     )
-    text = f"What {data} says depends on how labels got lost: {said}."
-    if missing.identified:
-        return text
-    return f"{text} Which of these holds cannot be told from the table alone."
+    return f"Missing labels, by the way in which they got lost. {said[0].upper()}{said[1:]}."
 
 
 def items(audit: Audit) -> str:
