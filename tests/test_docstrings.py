@@ -184,6 +184,24 @@ def test_every_public_name_is_documented():
     assert not found, "\n".join(found)
 
 
+# the short form that functions inside the library have
+SHORT = re.compile(r"^(Returns [A-Za-z`(]|\w[\w, ]* : [^\n]*\. )", re.MULTILINE)
+
+
+def test_methods_of_public_classes_have_sections_that_the_reference_can_show():
+    found = [
+        f"{name}.{method}"
+        for name, item in PUBLIC.items()
+        if inspect.isclass(item) and not not_yet(name, item)
+        for method, function in inspect.getmembers(item, callable)
+        if not method.startswith("_")
+        and (getattr(function, "__module__", None) or "").startswith("labelgap")
+        and SHORT.search(inspect.cleandoc(function.__doc__ or "").partition("\n")[2])
+    ]
+    assert found == []
+    assert SHORT.search("names : sequence, default=None. Label names.")
+
+
 def test_a_bad_docstring_is_found():
     def bad(x: int, y: int = 3) -> int:
         """The sum"""

@@ -39,12 +39,20 @@ class Encodings:
     ) -> Self:
         """Read a dense array of 1, 0 and NaN (or masked, or None) for unknown.
 
-        array : array of shape (n_samples, n_labels). The entries.
-        names : sequence of length n_labels, default=None. Label names.
-        zeros : {"negative", "unlabeled"}, default="negative". Whether a zero is a "no" or may be a
-            missing label.
-        unknown : number, default=None. A further value that means unknown, for example -1.
-        Returns Labels
+        Parameters
+        ----------
+        array : array of shape (n_samples, n_labels)
+            The entries.
+        names : sequence of length n_labels, default=None
+            Label names.
+        zeros : {"negative", "unlabeled"}, default="negative"
+            Whether a zero is a "no" or may be a missing label.
+        unknown : number, default=None
+            A further value that means unknown, for example -1.
+
+        Returns
+        -------
+        Labels
 
         Examples
         --------
@@ -60,10 +68,16 @@ class Encodings:
     def from_signed(cls, array: Any, *, names=None) -> Self:
         """Read signed coding: +1 relevant, -1 irrelevant, 0 (or NaN) unknown; dense or sparse.
 
-        array : array or sparse matrix of shape (n_samples, n_labels). The entries.
-        names : sequence of length n_labels, default=None. Label names; those of the columns when
-            ``array`` is a frame.
-        Returns Labels
+        Parameters
+        ----------
+        array : array or sparse matrix of shape (n_samples, n_labels)
+            The entries.
+        names : sequence of length n_labels, default=None
+            Label names; those of the columns when ``array`` is a frame.
+
+        Returns
+        -------
+        Labels
 
         Examples
         --------
@@ -81,13 +95,20 @@ class Encodings:
     ) -> Self:
         """Read a sparse matrix of positives; what is not stored is a zero, never unknown.
 
-        positives : sparse matrix of shape (n_samples, n_labels). The entries, 0 or 1.
-        observed : bool array or sparse matrix of the same shape, default=None. True where an entry
-            was annotated; all other entries are unknown.
-        names : sequence of length n_labels, default=None. Label names.
-        zeros : {"negative", "unlabeled"}, default="negative". Whether a zero is a "no" or may be a
-            missing label.
-        Returns Labels
+        Parameters
+        ----------
+        positives : sparse matrix of shape (n_samples, n_labels)
+            The entries, 0 or 1.
+        observed : bool array or sparse matrix of the same shape, default=None
+            True where an entry was annotated; all other entries are unknown.
+        names : sequence of length n_labels, default=None
+            Label names.
+        zeros : {"negative", "unlabeled"}, default="negative"
+            Whether a zero is a "no" or may be a missing label.
+
+        Returns
+        -------
+        Labels
 
         Examples
         --------
@@ -113,15 +134,21 @@ class Encodings:
         Cells of a label are 1 and 0, true and false, yes and no, or x and nothing. A single column
         may list the labels of each row: "a;b;c", JSON lists, collections.
 
-        frame : table. The entries. Columns that pandas numbered leave the labels without names.
-        zeros : {"negative", "unlabeled"}, default="negative". Whether a zero is a "no" or may be a
-            missing label.
-        separator : str, default="auto". What is between two labels of a list; "json" reads JSON
-            lists, "auto" finds out.
-        empty : {"auto", "zero", "unknown"}, default="auto". What an empty cell means. "auto":
-            unknown where the table has another way to say no (0, no, an empty list), and a zero
-            where it has none, as with x or "a;b".
-        Returns Labels
+        Parameters
+        ----------
+        frame : table
+            The entries. Columns that pandas numbered leave the labels without names.
+        zeros : {"negative", "unlabeled"}, default="negative"
+            Whether a zero is a "no" or may be a missing label.
+        separator : str, default="auto"
+            What is between two labels of a list; "json" reads JSON lists, "auto" finds out.
+        empty : {"auto", "zero", "unknown"}, default="auto"
+            What an empty cell means. "auto": unknown where the table has another way to say no (0,
+            no, an empty list), and a zero where it has none, as with x or "a;b".
+
+        Returns
+        -------
+        Labels
 
         See Also
         --------
@@ -152,16 +179,22 @@ class Encodings:
     ) -> Self:
         """Read one collection of tags per row, or a text that lists them.
 
-        tag_sets : iterable of sets or lists of tags, of str, or None. One element per row; ``None``
-            in place of a collection is a row of unknown entries.
-        names : sequence, default=None. The labels in column order; by default all tags, sorted.
-        zeros : {"negative", "unlabeled"}, default="negative". Whether a tag that a row does not
-            list is a "no" or may be missing.
-        separator : str, default="auto". What is between two tags of a text; "json" reads JSON
-            lists, "auto" finds out.
-        empty : {"auto", "zero", "unknown"}, default="auto". What an empty element means, as in
-            :meth:`from_frame`.
-        Returns Labels
+        Parameters
+        ----------
+        tag_sets : iterable of sets or lists of tags, of str, or None
+            One element per row; ``None`` in place of a collection is a row of unknown entries.
+        names : sequence, default=None
+            The labels in column order; by default all tags, sorted.
+        zeros : {"negative", "unlabeled"}, default="negative"
+            Whether a tag that a row does not list is a "no" or may be missing.
+        separator : str, default="auto"
+            What is between two tags of a text; "json" reads JSON lists, "auto" finds out.
+        empty : {"auto", "zero", "unknown"}, default="auto"
+            What an empty element means, as in :meth:`from_frame`.
+
+        Returns
+        -------
+        Labels
 
         Examples
         --------
@@ -188,15 +221,22 @@ class Encodings:
     ) -> Self:
         """Read a long table: one (item, label) pair per line, with an optional value.
 
-        items, labels : sequences of equal length. The pairs.
-        values : sequence of 1, 0 and NaN, default=None. What each pair says; by default every pair
-            is relevant.
-        item_order : sequence, default=None. The items in row order, usually those of ``X``; by
-            default in order of appearance.
-        names : sequence, default=None. The labels in column order; by default sorted.
-        implicit : {"negative", "unknown", "unlabeled"}, default="negative". What a pair that is not
-            in the table means.
-        Returns Labels
+        Parameters
+        ----------
+        items, labels : sequences of equal length
+            The pairs.
+        values : sequence of 1, 0 and NaN, default=None
+            What each pair says; by default every pair is relevant.
+        item_order : sequence, default=None
+            The items in row order, usually those of ``X``; by default in order of appearance.
+        names : sequence, default=None
+            The labels in column order; by default sorted.
+        implicit : {"negative", "unknown", "unlabeled"}, default="negative"
+            What a pair that is not in the table means.
+
+        Returns
+        -------
+        Labels
 
         Examples
         --------
@@ -212,10 +252,18 @@ class Encodings:
     def to_dense(self: Any, *, unknown=np.nan, unlabeled=0.0, dtype=np.float64) -> np.ndarray:
         """Return a dense array of 1 and 0, with chosen values for the gaps.
 
-        unknown : number, default=nan. The value of unknown entries.
-        unlabeled : number, default=0.0. The value of unlabeled zeros.
-        dtype : dtype, default=float64. Type of the array.
-        Returns ndarray of shape (n_samples, n_labels)
+        Parameters
+        ----------
+        unknown : number, default=nan
+            The value of unknown entries.
+        unlabeled : number, default=0.0
+            The value of unlabeled zeros.
+        dtype : dtype, default=float64
+            Type of the array.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_labels)
         """
         value = np.zeros(5, dtype=dtype)
         value[State.RELEVANT] = 1
@@ -256,8 +304,14 @@ class Encodings:
 
         Labels without names are numbered; an unseen label is a column of nulls.
 
-        library : {"pandas", "polars"}, default="pandas". Which kind of frame to build.
-        Returns frame of shape (n_samples, n_labels)
+        Parameters
+        ----------
+        library : {"pandas", "polars"}, default="pandas"
+            Which kind of frame to build.
+
+        Returns
+        -------
+        frame of shape (n_samples, n_labels)
         """
         self._refuse_unlabeled("to_frame")
         masked = self.to_masked()

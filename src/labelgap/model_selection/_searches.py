@@ -20,12 +20,18 @@ class _SearchOfLabels:
     def fit(self, X: Any, y: Any = None, *, groups: Any = None, **params: Any) -> Any:
         """Try the candidates on folds, and fit the best one on all rows.
 
+        Parameters
+        ----------
         X : array-like with n_samples rows
         y : Labels, array or frame with NaN, or anything :func:`labelgap.as_labels` takes
-        groups : array-like of shape (n_samples,), default=None. Rows of one group stay together; a
-            number of folds then means ``GroupKFold``.
-        **params. Further arguments of the estimator's ``fit``.
-        Returns self
+        groups : array-like of shape (n_samples,), default=None
+            Rows of one group stay together; a number of folds then means ``GroupKFold``.
+        **params
+            Further arguments of the estimator's ``fit``.
+
+        Returns
+        -------
+        self
         """
         given = self.cv, self.scoring
         self.cv = as_splitter(self.cv, y, groups)

@@ -18,13 +18,18 @@ BUDGETS = ("smoke", "small", "full")
 class DatasetPlan:
     """A set and the runs on it.
 
+    Attributes
+    ----------
     name : str
     runs : int
-    published : str. What the paper calls it; empty where the paper's table does not have it.
-    not_public : str. Why its data is not at hand; then no method runs on it.
-    candidates : int or None. Settings that each method tries, where it is another number than the
-        experiment's.
-    tuning_rows : int or None. At most so many training rows are used to choose settings.
+    published : str
+        What the paper calls it; empty where the paper's table does not have it.
+    not_public : str
+        Why its data is not at hand; then no method runs on it.
+    candidates : int or None
+        Settings that each method tries, where it is another number than the experiment's.
+    tuning_rows : int or None
+        At most so many training rows are used to choose settings.
     """
 
     name: str
@@ -70,17 +75,27 @@ class MetricPlan:
 class MethodPlan:
     """A column of the table.
 
-    name : str. As rows and reports call it.
-    uses : str. A registered method, or ``"package.module:factory"``.
-    params : dict. Settings that stay as they are.
-    grid : dict from setting to list of values, or None. What is tried instead of the registered
-        candidates.
-    settings_of : str. Another method, of this experiment or of one it borrows from, whose chosen
-        settings are taken instead of own ones.
-    published : str. The paper's name; empty where the paper has no such column.
-    not_built : str. Why there is no such method here; then it is listed and never run.
-    datasets : tuple of str. Only these sets; empty for all.
-    baseline : bool. Whether it is what a user would pick without the paper.
+    Attributes
+    ----------
+    name : str
+        As rows and reports call it.
+    uses : str
+        A registered method, or ``"package.module:factory"``.
+    params : dict
+        Settings that stay as they are.
+    grid : dict from setting to list of values, or None
+        What is tried instead of the registered candidates.
+    settings_of : str
+        Another method, of this experiment or of one it borrows from, whose chosen settings are
+        taken instead of own ones.
+    published : str
+        The paper's name; empty where the paper has no such column.
+    not_built : str
+        Why there is no such method here; then it is listed and never run.
+    datasets : tuple of str
+        Only these sets; empty for all.
+    baseline : bool
+        Whether it is what a user would pick without the paper.
     """
 
     name: str
@@ -108,12 +123,18 @@ class MethodPlan:
 class BudgetPlan:
     """What one budget runs.
 
+    Attributes
+    ----------
     name : str
     datasets : tuple of str
-    runs : int or None. At most so many of the runs of a set.
-    candidates : int or None. At most so many settings tried per method.
-    seconds : float. A cell that takes longer is stopped, and says so.
-    settings : dict from setting to list of values. Only cells with these values.
+    runs : int or None
+        At most so many of the runs of a set.
+    candidates : int or None
+        At most so many settings tried per method.
+    seconds : float
+        A cell that takes longer is stopped, and says so.
+    settings : dict from setting to list of values
+        Only cells with these values.
     """
 
     name: str
@@ -165,19 +186,28 @@ class FigurePlace:
 class Experiment:
     """A published table or figure, or a comparison of ours, as something that can be run.
 
-    name : str. Of its folder, such as ``"rmfl-4"``.
+    Attributes
+    ----------
+    name : str
+        Of its folder, such as ``"rmfl-4"``.
     title, about : str
-    paper, table : str. As in the published figures; ``table`` of a picture is ``"fig3"``. A picture
-        has no published figures. Both are empty for a comparison of ours.
+    paper, table : str
+        As in the published figures; ``table`` of a picture is ``"fig3"``. A picture has no
+        published figures. Both are empty for a comparison of ours.
     protocol : str
     protocol_options : dict
-    candidates : int. Settings that each method tries; 1 where none is tuned.
-    x_axis : str. What a picture has on its horizontal axis: a setting, or a name in the rows'
-        curves; empty for tables.
-    first_run : int. The first seed of splits and masks.
-    borrows : tuple of str. Experiments that measure some of the same cells. Such a cell is measured
-        there and counts here too.
-    datasets, settings, metrics, methods, budgets. See their classes.
+    candidates : int
+        Settings that each method tries; 1 where none is tuned.
+    x_axis : str
+        What a picture has on its horizontal axis: a setting, or a name in the rows' curves; empty
+        for tables.
+    first_run : int
+        The first seed of splits and masks.
+    borrows : tuple of str
+        Experiments that measure some of the same cells. Such a cell is measured there and counts
+        here too.
+    datasets, settings, metrics, methods, budgets
+        See their classes.
     """
 
     name: str

@@ -12,12 +12,17 @@ from importlib import resources
 class PublishedFigure:
     """One number of a published table, in the names that the paper gives to things.
 
-    paper, table : str. ``("RMFL", "IV")``.
-    dataset, setting, metric, method : str. Where in the table; ``setting`` is written
-        ``"missing=0.4"``.
+    Attributes
+    ----------
+    paper, table : str
+        ``("RMFL", "IV")``.
+    dataset, setting, metric, method : str
+        Where in the table; ``setting`` is written ``"missing=0.4"``.
     mean : float
-    std : float or None. None where the paper prints no spread.
-    printed : str. The mean with as many digits as in the paper.
+    std : float or None
+        None where the paper prints no spread.
+    printed : str
+        The mean with as many digits as in the paper.
     """
 
     paper: str

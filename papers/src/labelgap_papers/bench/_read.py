@@ -38,9 +38,15 @@ class ExperimentError(ValueError):
 def load_experiments(folder: str | os.PathLike[str] | None = None) -> dict[str, Experiment]:
     """All experiments of the library, and those of a folder of one's own.
 
-    folder : path, default=None. Holds ``<name>/experiment.toml`` files. An experiment with the name
-        of one of the library's takes its place.
-    Returns dict from name to Experiment
+    Parameters
+    ----------
+    folder : path, default=None
+        Holds ``<name>/experiment.toml`` files. An experiment with the name of one of the library's
+        takes its place.
+
+    Returns
+    -------
+    dict from name to Experiment
     """
     own = Path(str(resources.files("labelgap_papers.bench") / "experiments"))
     found = {one.name: one for one in _in_folder(own)}
@@ -68,8 +74,13 @@ def _check_references(one: Experiment, experiments: Mapping[str, Experiment]) ->
 def read_experiment(path: str | os.PathLike[str]) -> Experiment:
     """One experiment from its file; the folder gives it its name.
 
+    Parameters
+    ----------
     path : path of an ``experiment.toml``
-    Returns Experiment
+
+    Returns
+    -------
+    Experiment
     """
     path = Path(path)
     try:

@@ -49,25 +49,37 @@ class Kind(StrEnum):
 class Row:
     """A measurement that says where it comes from.
 
-    experiment, dataset, setting, run, method. The cell; ``setting`` holds what the experiment
-        varies (``{"missing": 0.4}``).
-    kind : Kind. Of a selection row, ``metrics`` is empty, ``params`` are the chosen settings, and
+    Attributes
+    ----------
+    experiment, dataset, setting, run, method
+        The cell; ``setting`` holds what the experiment varies (``{"missing": 0.4}``).
+    kind : Kind
+        Of a selection row, ``metrics`` is empty, ``params`` are the chosen settings, and
         ``candidates`` and ``scores`` say what was tried and what it reached on training rows.
     status : Status
-    reason : str. Why there is no measurement.
-    params : dict. Settings of the method.
+    reason : str
+        Why there is no measurement.
+    params : dict
+        Settings of the method.
     metrics : dict from metric name to value
-    curve : dict from name to list of values. What changes over the iterations of one fit.
-    details : dict. What is neither a number nor a curve, such as the labels of topics.
-    fit_seconds, predict_seconds : float or None. By the clock on the wall.
-    fit_cpu_seconds : float or None. Of the processor, all threads together: what else the machine
-        does matters little.
+    curve : dict from name to list of values
+        What changes over the iterations of one fit.
+    details : dict
+        What is neither a number nor a curve, such as the labels of topics.
+    fit_seconds, predict_seconds : float or None
+        By the clock on the wall.
+    fit_cpu_seconds : float or None
+        Of the processor, all threads together: what else the machine does matters little.
     peak_gigabytes : float or None
-    budget : {"smoke", "small", "full"}. The budget under which settings were chosen.
-    source : str. ``"labelgap bench"``, or the script that measured the row.
-    commit, versions, cpu, blas, threads, python. The code and the machine.
-    device : str. Where the model was fitted if not on the processor, as torch names it; of a row
-        without a measurement, where it was to be.
+    budget : {"smoke", "small", "full"}
+        The budget under which settings were chosen.
+    source : str
+        ``"labelgap bench"``, or the script that measured the row.
+    commit, versions, cpu, blas, threads, python
+        The code and the machine.
+    device : str
+        Where the model was fitted if not on the processor, as torch names it; of a row without a
+        measurement, where it was to be.
     """
 
     experiment: str
@@ -165,7 +177,10 @@ class RowStore:
     is killed while it writes leaves at most an incomplete last line, which is dropped when the
     file is read and cut off before the next row is appended.
 
-    folder : path, default=DEFAULT_ROWS. Made when the first row is appended.
+    Parameters
+    ----------
+    folder : path, default=DEFAULT_ROWS
+        Made when the first row is appended.
     """
 
     def __init__(self, folder: str | os.PathLike[str] = DEFAULT_ROWS) -> None:

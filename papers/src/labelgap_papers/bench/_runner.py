@@ -71,10 +71,16 @@ Progress = Callable[[str, int, int | None], None]
 class Summary:
     """What a run did.
 
-    counts : Counter from Status to int. Of the rows that were written for cells.
-    n_choices : int. Of the settings that were chosen.
-    n_there : int. Cells that had a row already.
-    unavailable : dict from set to reason. Sets whose data could not be loaded here.
+    Attributes
+    ----------
+    counts : Counter from Status to int
+        Of the rows that were written for cells.
+    n_choices : int
+        Of the settings that were chosen.
+    n_there : int
+        Cells that had a row already.
+    unavailable : dict from set to reason
+        Sets whose data could not be loaded here.
     """
 
     counts: Counter[Status] = field(default_factory=Counter)
@@ -103,22 +109,32 @@ def run_experiments(
     Every row reaches the disk before the next job begins in its place: a run that is killed loses
     the jobs in flight and nothing else, and the same call goes on where it ended.
 
-    names : sequence of str. Experiments to run.
-    experiments : mapping from name to Experiment. All experiments, as `load_experiments` gives
-        them.
+    Parameters
+    ----------
+    names : sequence of str
+        Experiments to run.
+    experiments : mapping from name to Experiment
+        All experiments, as `load_experiments` gives them.
     store : RowStore
     budget : {"smoke", "small", "full"}, default="small"
-    datasets, methods : sequence of str, default=(). Only these; all by default.
-    n_jobs : int, default=1. Processes; with 1 everything runs in this one.
-    threads : int, default=1. Threads of linear algebra and compiled loops per process.
-    seconds : float, default=None. The limit of a cell or a choice of settings, instead of the
-        budget's.
-    retry : bool, default=False. Whether cells that failed, timed out or ran out of memory are
-        measured again.
-    device : str, default=None. A device of torch, such as "cuda", for models that have the
-        parameter ``device``; the others run on the processor.
+    datasets, methods : sequence of str, default=()
+        Only these; all by default.
+    n_jobs : int, default=1
+        Processes; with 1 everything runs in this one.
+    threads : int, default=1
+        Threads of linear algebra and compiled loops per process.
+    seconds : float, default=None
+        The limit of a cell or a choice of settings, instead of the budget's.
+    retry : bool, default=False
+        Whether cells that failed, timed out or ran out of memory are measured again.
+    device : str, default=None
+        A device of torch, such as "cuda", for models that have the parameter ``device``; the others
+        run on the processor.
     progress : callable, default=None
-    Returns Summary
+
+    Returns
+    -------
+    Summary
     """
     try_device(device)
     schedule = Schedule(

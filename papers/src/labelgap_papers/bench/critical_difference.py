@@ -15,11 +15,19 @@ __all__ = ["plot_critical_difference"]
 def plot_critical_difference(ranking: Any, main: str | None = None, ax: Axes | None = None) -> Axes:
     """Show mean ranks on a line; bars connect methods that Nemenyi's test does not tell apart.
 
-    ranking : MethodRanking. From :func:`rank_methods`.
-    main : str, optional, default=None. The method to stress.
-    ax : matplotlib axes, optional, default=None. A new figure by default. Names stand to the left
-        and right of the line, outside of the axes: leave room for them.
-    Returns matplotlib axes
+    Parameters
+    ----------
+    ranking : MethodRanking
+        From :func:`rank_methods`.
+    main : str, optional, default=None
+        The method to stress.
+    ax : matplotlib axes, optional, default=None
+        A new figure by default. Names stand to the left and right of the line, outside of the axes:
+        leave room for them.
+
+    Returns
+    -------
+    matplotlib axes
 
     References
     ----------

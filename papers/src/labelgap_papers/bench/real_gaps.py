@@ -30,11 +30,14 @@ _N_PACKAGES, _N_UNTAGGED, _FEWEST_ROWS = 6000, 3393, 10
 class VersionPair:
     """Texts of items with their labels in an old and in a new version.
 
+    Attributes
+    ----------
     texts : list of str
-    then, filled : Labels. What was recorded in the old version, and with everything that the new
-        one added. An item that nobody ever labelled is unknown in ``filled``.
-    test_texts : list of str, optional. Items that came later; without them some of the others are
-        held out.
+    then, filled : Labels
+        What was recorded in the old version, and with everything that the new one added. An item that
+        nobody ever labelled is unknown in ``filled``.
+    test_texts : list of str, optional
+        Items that came later; without them some of the others are held out.
     test_labels : Labels, optional
     """
 
@@ -48,6 +51,8 @@ class VersionPair:
 def load_versions(name: str) -> VersionPair:
     """Read one of the tables of :data:`REAL_GAPS`.
 
+    Parameters
+    ----------
     name : {"mdi", "emoji", "debtags"}
     """
     if name == "debtags":
@@ -78,9 +83,11 @@ def read_versions(
     Items of the old version are to learn from, and those that only the new one has are the test set.
     Labels are those of the old version.
 
+    Parameters
+    ----------
     old, new : path
-    item, text, tags : str. Columns: what identifies an item, its text, and its labels with ``;``
-        between them.
+    item, text, tags : str
+        Columns: what identifies an item, its text, and its labels with ``;`` between them.
     """
     before, after = _read(Path(old)), _read(Path(new))
     for path, lines in ((old, before), (new, after)):

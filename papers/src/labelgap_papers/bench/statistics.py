@@ -104,8 +104,14 @@ def holm(p_values: Sequence[float]) -> np.ndarray:
     The corrected values keep the order, and rejecting those below alpha keeps the probability of a
     single false rejection below alpha. NaN takes no part.
 
+    Parameters
+    ----------
     p_values : sequence of float
-    Returns array. In the order given.
+
+    Returns
+    -------
+    array
+        In the order given.
 
     References
     ----------
@@ -154,13 +160,17 @@ def better_than_published(
 class Ranking:
     """Methods by their mean ranks over blocks, each block being a set under a setting.
 
-    methods : tuple of str. Best first.
-    mean_ranks : tuple of float. 1 would be best everywhere.
+    Attributes
+    ----------
+    methods : tuple of str
+        Best first.
+    mean_ranks : tuple of float
+        1 would be best everywhere.
     n_blocks : int
-    friedman_p : float. Of the hypothesis that all methods are the same, in the F form of Iman and
-        Davenport.
-    critical_difference : float. Two mean ranks that are further apart differ, at ``alpha``, by
-        Nemenyi's test.
+    friedman_p : float
+        Of the hypothesis that all methods are the same, in the F form of Iman and Davenport.
+    critical_difference : float
+        Two mean ranks that are further apart differ, at ``alpha``, by Nemenyi's test.
     alpha : float
     """
 
@@ -190,12 +200,18 @@ def rank_methods(
 ) -> Ranking:
     """Friedman's test over blocks, with Nemenyi's critical difference.
 
-    methods : sequence of str. At least two.
-    scores : array of shape (n_blocks, n_methods). Without gaps; a block is a set under a setting,
-        and its scores are means over runs.
+    Parameters
+    ----------
+    methods : sequence of str
+        At least two.
+    scores : array of shape (n_blocks, n_methods)
+        Without gaps; a block is a set under a setting, and its scores are means over runs.
     higher_is_better : bool
     alpha : float, default=0.05
-    Returns Ranking
+
+    Returns
+    -------
+    Ranking
 
     References
     ----------

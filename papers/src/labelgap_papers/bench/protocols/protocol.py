@@ -17,16 +17,23 @@ from labelgap.views import Views
 class Task:
     """One drawing of a set: rows to learn from, and rows to be scored on.
 
+    Attributes
+    ----------
     dataset : str
     X, X_test : array or sparse array
-    Y : Labels. What a learner may see.
-    Y_test : Labels. Complete; or, where settings are chosen, observed training labels.
+    Y : Labels
+        What a learner may see.
+    Y_test : Labels
+        Complete; or, where settings are chosen, observed training labels.
     views : Views, optional
-    cooccurrence, unseen : optional. Counts of labels with each other, and the columns without
-        training labels.
-    complete : Labels, optional. The training labels before anything was hidden, for oracles alone.
-    large : bool. Whether the set is large enough for methods to try a reduced grid.
-    extra : dict. What single protocols add.
+    cooccurrence, unseen : optional
+        Counts of labels with each other, and the columns without training labels.
+    complete : Labels, optional
+        The training labels before anything was hidden, for oracles alone.
+    large : bool
+        Whether the set is large enough for methods to try a reduced grid.
+    extra : dict
+        What single protocols add.
     """
 
     dataset: str
@@ -57,9 +64,14 @@ Setting = Mapping[str, Any]
 class Protocol:
     """How a paper splits a set, hides labels and scores; the base of all protocols.
 
-    keys : tuple of str. Settings that the protocol reads. All others are parameters of the methods.
-    tuning_keys : tuple of str. Those on which the choice of a method's settings may depend.
-    options : dict from name to default. What an experiment may say once for all its cells.
+    Attributes
+    ----------
+    keys : tuple of str
+        Settings that the protocol reads. All others are parameters of the methods.
+    tuning_keys : tuple of str
+        Those on which the choice of a method's settings may depend.
+    options : dict from name to default
+        What an experiment may say once for all its cells.
     """
 
     keys: ClassVar[tuple[str, ...]] = ()
