@@ -74,7 +74,7 @@ docs: $(DOCS_STAMP)
 
 reproduction: $(STAMP)
 	@mkdir -p docs/_build
-	$(BIN)/labelgap bench report --markdown papers/reproduction --out docs/_build/reproduction.html
+	$(BIN)/labelgap bench report --markdown papers/reproduction
 
 bench: $(BENCH_STAMP)
 	@for script in benchmarks/*_speed.py; do echo "== $$script"; $(BIN)/python $$script || exit 1; done

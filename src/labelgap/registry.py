@@ -15,7 +15,7 @@ from functools import cache
 from importlib.metadata import entry_points
 from typing import Any, Literal
 
-__all__ = ["ESTIMATORS", "EstimatorRecord", "find_estimator", "list_estimators"]
+__all__ = ["ESTIMATORS", "EstimatorRecord", "GapKind", "find_estimator", "list_estimators"]
 
 GapKind = Literal["unknown", "unlabeled", "missing_views", "unseen_labels"]
 Task = Literal["classification", "feature_selection", "unseen_labels"]

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from labelgap.registry import EstimatorRecord
+from labelgap.registry import EstimatorRecord, GapKind
 
 __all__ = ["ESTIMATORS", "PublishedMethod"]
 
@@ -39,7 +39,8 @@ class PublishedMethod(EstimatorRecord):
     """
 
     module: str = "labelgap_papers.methods"
-    file: str
+    gaps: tuple[GapKind, ...] = ("unknown",)
+    file: str | None = None
     unknown: Literal["ignored", "imputed", "warns"] = "ignored"
     params: Mapping[str, Any] = field(default_factory=dict)
     candidates: Mapping[str, Sequence[Any]] | Sequence[dict[str, Any]] = field(default_factory=dict)
@@ -56,15 +57,12 @@ _PAIR = (1.0, 10.0, 30.0, 100.0)
 ESTIMATORS = (
     PublishedMethod(
         name="Maxide",
-        file="_maxide",
         use="A low-rank linear map for many rows, about as accurate as kernel ridge per label.",
-        gaps=("unknown",),
         command="maxide",
         settings={"tol": 1e-4},
     ),
     PublishedMethod(
         name="COSTA",
-        file="_costa",
         use="Unseen labels as sums of the classifiers of the labels they occur together with.",
         gaps=("unknown", "unseen_labels"),
         tasks=("unseen_labels",),
@@ -72,9 +70,7 @@ ESTIMATORS = (
     ),
     PublishedMethod(
         name="CMFS",
-        file="_cmfs",
         use="Selects features by factors that rows, features and labels share.",
-        gaps=("unknown",),
         tasks=("feature_selection",),
         command="cmfs",
         params={"tol": 1e-4},
@@ -82,9 +78,7 @@ ESTIMATORS = (
     ),
     PublishedMethod(
         name="MLMLFS",
-        file="_mlmlfs",
         use="Selects features by a row-sparse linear map with missing labels filled in.",
-        gaps=("unknown",),
         tasks=("feature_selection",),
         command="mlmlfs",
         params={"tol": 1e-4},
@@ -92,27 +86,21 @@ ESTIMATORS = (
     ),
     PublishedMethod(
         name="MIFS",
-        file="_mifs",
         use="Selects features by a row-sparse map to factors of the labels.",
-        gaps=("unknown",),
         tasks=("feature_selection",),
         command="mifs",
         unknown="warns",
     ),
     PublishedMethod(
         name="SFUS",
-        file="_sfus",
         use="Selects features by a row-sparse map with a subspace that labels share.",
-        gaps=("unknown",),
         tasks=("feature_selection",),
         command="sfus",
         unknown="warns",
     ),
     PublishedMethod(
         name="FSNM",
-        file="_fsnm",
         use="Selects features by joint L2,1 norms of the loss and of the map.",
-        gaps=("unknown",),
         tasks=("feature_selection",),
         command="fsnm",
         params={"tol": 1e-4},
@@ -129,41 +117,32 @@ ESTIMATORS = (
     ),
     PublishedMethod(
         name="BCS",
-        file="_bcs",
         use="Random projections of sparse labels, predicted by Bayesian linear regression.",
-        gaps=("unknown",),
     ),
     PublishedMethod(
         name="CPLST",
         file="_plst",
         use="Principal directions of labels that the features predict, by linear regression.",
-        gaps=("unknown",),
         unknown="warns",
     ),
     PublishedMethod(
         name="PLST",
-        file="_plst",
         use="Principal directions of labels, each predicted by linear regression.",
-        gaps=("unknown",),
         unknown="warns",
     ),
     PublishedMethod(
         name="ClassifierChains",
         file="_classifier_chains",
         use="Chains of classifiers, each of which sees the labels before it.",
-        gaps=("unknown",),
     ),
     PublishedMethod(
         name="ExpoMF",
-        file="_expomf",
         use="Factors of items and labels that weigh zeros by label frequencies; ignores features.",
         gaps=("unlabeled",),
     ),
     PublishedMethod(
         name="FastTag",
-        file="_fasttag",
         use="Completes tags by tags and predicts them from features, in closed form.",
-        gaps=("unknown",),
         unknown="imputed",
         candidates={
             "ridge": (10.0, 100.0, 1e3, 1e4),
@@ -173,27 +152,21 @@ ESTIMATORS = (
     ),
     PublishedMethod(
         name="GLOCAL",
-        file="_glocal",
         use="A linear map with correlations of labels, overall and within groups of rows.",
-        gaps=("unknown",),
     ),
     PublishedMethod(
         name="GenEML",
-        file="_geneml",
         use="Factors of labels regressed on features, which weigh zeros by label frequencies.",
         gaps=("unlabeled",),
     ),
     PublishedMethod(
         name="IMSF",
-        file="_imsf",
         use="Linear models of rows with the same views, which select the same features.",
         gaps=("unknown", "missing_views"),
     ),
     PublishedMethod(
         name="JFSC",
-        file="_jfsc",
         use="A sparse linear map with a robust loss, from features that separate classes.",
-        gaps=("unknown",),
         unknown="warns",
         params={"unknown": "negative", "max_iter": 300, "tol": 1e-4},
         candidates={
@@ -204,21 +177,16 @@ ESTIMATORS = (
     ),
     PublishedMethod(
         name="LEML",
-        file="_leml",
         use="A low-rank linear map for many labels, by the loss of observed entries.",
-        gaps=("unknown",),
     ),
     PublishedMethod(
         name="LFMSL",
         file="_latent",
         use="Factors of items and labels with linear maps from features; seen labels only.",
-        gaps=("unknown",),
     ),
     PublishedMethod(
         name="LLSF",
-        file="_llsf",
         use="A sparse linear map in which correlated labels have similar weights.",
-        gaps=("unknown",),
         unknown="warns",
         params={"unknown": "negative", "max_iter": 300, "tol": 1e-4},
         candidates={
@@ -228,15 +196,12 @@ ESTIMATORS = (
     ),
     PublishedMethod(
         name="LRMMC",
-        file="_lrmmc",
         use="Low-rank matrix completion of labels beside each view, joined by learned weights.",
         gaps=("unknown", "missing_views"),
     ),
     PublishedMethod(
         name="LSML",
-        file="_lsml",
         use="A sparse linear map that learns the correlations of labels from incomplete labels.",
-        gaps=("unknown",),
         unknown="imputed",
         params={"tol": 1e-4, "max_iter": 300},
         candidates={
@@ -248,35 +213,27 @@ ESTIMATORS = (
     ),
     PublishedMethod(
         name="LabelMe",
-        file="_labelme",
         use="Embeddings of labels and views that agree where a row has both.",
         gaps=("unknown", "missing_views"),
     ),
     PublishedMethod(
         name="ML2",
-        file="_ml2",
         use="A manifold of labels: numerical labels by neighbours, predicted by kernel regression.",
-        gaps=("unknown",),
         params={"max_iter": 100, "tol": 1e-4},
         candidates={"C": (0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0), "epsilon": (0.01, 0.1, 0.3)},
     ),
     PublishedMethod(
         name="MLkNN",
-        file="_mlknn",
         use="Counts of a label among the nearest rows, weighed by Bayes' rule.",
-        gaps=("unknown",),
     ),
     PublishedMethod(
         name="MVLIV",
-        file="_mvliv",
         use="A shared subspace of incomplete views, on which a linear classifier is learned.",
         gaps=("unknown", "missing_views"),
     ),
     PublishedMethod(
         name="WSABIE",
-        file="_wsabie",
         use="Embeddings of rows and labels trained to rank, by sampled violations.",
-        gaps=("unknown",),
     ),
 )
 """The published methods."""

@@ -37,13 +37,6 @@ def test_paired_tests_are_those_of_scipy(table):
     swapped = paired_comparison(two, one)
     assert swapped.t_p == pytest.approx(found.t_p)
     assert swapped.effect == pytest.approx(-found.effect)
-    assert swapped.rank_effect == pytest.approx(-found.rank_effect)
-
-
-def test_rank_effect_counts_signed_ranks():
-    # gaps 3, -1, 2: ranks 3, 1, 2
-    assert paired_comparison([3, 0, 2], [0, 1, 0]).rank_effect == pytest.approx((3 + 2 - 1) / 6)
-    assert paired_comparison([1, 2, 4], [0, 0, 0]).rank_effect == 1
 
 
 def test_no_difference_one_run_and_no_run():

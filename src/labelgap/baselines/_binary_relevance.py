@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import warnings
+from dataclasses import KW_ONLY
 from functools import partial
-from numbers import Integral, Real
-from typing import Any, ClassVar
+from numbers import Integral
+from typing import Any
 
 import numpy as np
 from scipy.special import expit
@@ -13,7 +14,7 @@ from sklearn.base import clone
 from sklearn.linear_model import LogisticRegression
 from sklearn.linear_model._base import LinearClassifierMixin
 from sklearn.utils import get_tags
-from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
+from sklearn.utils._param_validation import HasMethods, StrOptions
 from sklearn.utils.extmath import safe_sparse_dot
 from sklearn.utils.metaestimators import available_if
 
@@ -29,6 +30,7 @@ from labelgap.one_vs_rest import (
     probability_of_rows,
     score_rows,
 )
+from labelgap.parameters import POSITIVE, parameter, with_parameters
 
 # of the mean loss: rankings do not change any more
 _TOL = 1e-3
@@ -43,6 +45,7 @@ def _has_probabilities(self: BinaryRelevance) -> bool:
     )
 
 
+@with_parameters
 class BinaryRelevance(LabelGapClassifier):
     """Train one scikit-learn classifier per label, on the observed entries of that label.
 
@@ -104,32 +107,14 @@ class BinaryRelevance(LabelGapClassifier):
            [1, 0]])
     """
 
-    _parameter_constraints: ClassVar = {
-        "estimator": [
-            HasMethods(["fit", "predict_proba"]),
-            HasMethods(["fit", "decision_function"]),
-            None,
-        ],
-        "C": [StrOptions({"auto"}), Interval(Real, 0, None, closed="neither")],
-        "unknown": [StrOptions({"ignore", "negative"})],
-        "n_jobs": [Integral, None],
-        "device": [str, None],
-    }
-
-    def __init__(
-        self,
-        estimator: Any = None,
-        *,
-        C: Any = "auto",
-        unknown: str = "ignore",
-        n_jobs: int | None = None,
-        device: str | None = None,
-    ) -> None:
-        self.estimator = estimator
-        self.C = C
-        self.unknown = unknown
-        self.n_jobs = n_jobs
-        self.device = device
+    estimator: Any = parameter(
+        None, HasMethods(["fit", "predict_proba"]), HasMethods(["fit", "decision_function"]), None
+    )
+    _: KW_ONLY
+    C: Any = parameter("auto", StrOptions({"auto"}), POSITIVE)
+    unknown: str = parameter("ignore", StrOptions({"ignore", "negative"}))
+    n_jobs: int | None = parameter(None, Integral, None)
+    device: str | None = parameter(None)
 
     def _template(self) -> Any:
         return LogisticRegression(tol=_TOL) if self.estimator is None else self.estimator

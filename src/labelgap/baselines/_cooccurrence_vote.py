@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY
 from numbers import Integral
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from sklearn.linear_model import LogisticRegression
@@ -14,11 +15,13 @@ from labelgap.baselines._binary_relevance import fit_seen
 from labelgap.cooccurrence import Cooccurrence, conditional_fractions, counts_with_text
 from labelgap.kernels.probabilities import log_odds
 from labelgap.labels import Labels
+from labelgap.parameters import parameter, with_parameters
 from labelgap.zero_shot import ZeroShotClassifier, prior_of_unconnected
 
 _DEFAULT = LogisticRegression(C=10, solver="liblinear")
 
 
+@with_parameters
 class CooccurrenceVote(ZeroShotClassifier):
     """Predict unseen labels from how often they occur with the seen ones, one classifier each.
 
@@ -80,25 +83,13 @@ class CooccurrenceVote(ZeroShotClassifier):
            [0, 1, 0]])
     """
 
-    _parameter_constraints: ClassVar = {
-        "estimator": [HasMethods(["fit", "predict_proba"]), None],
-        "unknown": [StrOptions({"ignore", "negative"})],
-        "text_encoder": [StrOptions({"static", "tfidf"}), HasMethods(["encode"]), None],
-        "n_jobs": [Integral, None],
-    }
-
-    def __init__(
-        self,
-        estimator: Any = None,
-        *,
-        unknown: str = "ignore",
-        text_encoder: Any = None,
-        n_jobs: int | None = None,
-    ) -> None:
-        self.estimator = estimator
-        self.unknown = unknown
-        self.text_encoder = text_encoder
-        self.n_jobs = n_jobs
+    estimator: Any = parameter(None, HasMethods(["fit", "predict_proba"]), None)
+    _: KW_ONLY
+    unknown: str = parameter("ignore", StrOptions({"ignore", "negative"}))
+    text_encoder: Any = parameter(
+        None, StrOptions({"static", "tfidf"}), HasMethods(["encode"]), None
+    )
+    n_jobs: int | None = parameter(None, Integral, None)
 
     def _fit(self, X: Any, labels: Labels, cooccurrence: Cooccurrence) -> None:  # type: ignore[override]
         if self.text_ is not None:

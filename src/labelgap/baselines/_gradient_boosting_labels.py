@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import KW_ONLY
 from functools import cached_property
 from numbers import Integral, Real
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from scipy.special import expit
@@ -17,11 +18,13 @@ from labelgap.extras import require
 from labelgap.kernels.logistic import mean_log_loss
 from labelgap.kernels.probabilities import log_odds
 from labelgap.labels import Labels, observed_prevalence
+from labelgap.parameters import AT_LEAST_ONE, NOT_NEGATIVE, POSITIVE, parameter, with_parameters
 
 _LEAST_CURVATURE = 1e-16
 _FEWEST_ROWS_TO_STOP = 20
 
 
+@with_parameters
 class GradientBoostingLabels(LabelGapClassifier):
     """Boost all labels together with XGBoost, by gradients that are 0 where a label is unknown.
 
@@ -92,46 +95,18 @@ class GradientBoostingLabels(LabelGapClassifier):
            [1, 0]])
     """
 
-    _parameter_constraints: ClassVar = {
-        "max_iter": [Interval(Integral, 1, None, closed="left")],
-        "learning_rate": [Interval(Real, 0, None, closed="neither")],
-        "max_depth": [Interval(Integral, 1, None, closed="left")],
-        "min_child_weight": [Interval(Real, 0, None, closed="left")],
-        "l2_regularization": [Interval(Real, 0, None, closed="left")],
-        "max_bins": [Interval(Integral, 2, None, closed="left")],
-        "n_split_labels": [Interval(Integral, 1, None, closed="left"), None],
-        "validation_fraction": [Interval(Real, 0, 1, closed="neither"), None],
-        "n_iter_no_change": [Interval(Integral, 1, None, closed="left")],
-        "n_jobs": [Integral, None],
-        "random_state": ["random_state"],
-    }
-
-    def __init__(
-        self,
-        max_iter: int = 300,
-        *,
-        learning_rate: float = 0.1,
-        max_depth: int = 6,
-        min_child_weight: float = 0.01,
-        l2_regularization: float = 1.0,
-        max_bins: int = 64,
-        n_split_labels: int | None = 8,
-        validation_fraction: float | None = 0.1,
-        n_iter_no_change: int = 20,
-        n_jobs: int | None = None,
-        random_state: Any = 0,
-    ) -> None:
-        self.max_iter = max_iter
-        self.learning_rate = learning_rate
-        self.max_depth = max_depth
-        self.min_child_weight = min_child_weight
-        self.l2_regularization = l2_regularization
-        self.max_bins = max_bins
-        self.n_split_labels = n_split_labels
-        self.validation_fraction = validation_fraction
-        self.n_iter_no_change = n_iter_no_change
-        self.n_jobs = n_jobs
-        self.random_state = random_state
+    max_iter: int = parameter(300)
+    _: KW_ONLY
+    learning_rate: float = parameter(0.1, POSITIVE)
+    max_depth: int = parameter(6, AT_LEAST_ONE)
+    min_child_weight: float = parameter(0.01, NOT_NEGATIVE)
+    l2_regularization: float = parameter(1.0, NOT_NEGATIVE)
+    max_bins: int = parameter(64, Interval(Integral, 2, None, closed="left"))
+    n_split_labels: int | None = parameter(8, AT_LEAST_ONE, None)
+    validation_fraction: float | None = parameter(0.1, Interval(Real, 0, 1, closed="neither"), None)
+    n_iter_no_change: int = parameter(20, AT_LEAST_ONE)
+    n_jobs: int | None = parameter(None, Integral, None)
+    random_state: Any = parameter(0)
 
     def _fit(self, X: Any, labels: Labels) -> None:
         xgboost = require("xgboost", extra="boosting", purpose="GradientBoostingLabels.fit")

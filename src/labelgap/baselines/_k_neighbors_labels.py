@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
-from numbers import Integral, Real
-from typing import Any, ClassVar
+from dataclasses import KW_ONLY
+from numbers import Integral
+from typing import Any
 
 import numpy as np
 from scipy import sparse
 from sklearn.neighbors import NearestNeighbors
-from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils._param_validation import StrOptions
 
 from labelgap.estimator import LabelGapClassifier
 from labelgap.kernels.probabilities import log_odds
 from labelgap.labels import Labels, State, observed_prevalence
+from labelgap.parameters import AT_LEAST_ONE, NOT_NEGATIVE, parameter, with_parameters
 
 
+@with_parameters
 class KNeighborsLabels(LabelGapClassifier):
     """Predict the weighted fraction of each label among the nearest rows in which it is known.
 
@@ -62,28 +65,12 @@ class KNeighborsLabels(LabelGapClassifier):
            [1, 0]])
     """
 
-    _parameter_constraints: ClassVar = {
-        "n_neighbors": [Interval(Integral, 1, None, closed="left")],
-        "weights": [StrOptions({"uniform", "distance"})],
-        "smoothing": [Interval(Real, 0, None, closed="left")],
-        "metric": [str, callable],
-        "n_jobs": [Integral, None],
-    }
-
-    def __init__(
-        self,
-        n_neighbors: int = 10,
-        *,
-        weights: str = "uniform",
-        smoothing: float = 1.0,
-        metric: Any = "euclidean",
-        n_jobs: int | None = None,
-    ) -> None:
-        self.n_neighbors = n_neighbors
-        self.weights = weights
-        self.smoothing = smoothing
-        self.metric = metric
-        self.n_jobs = n_jobs
+    n_neighbors: int = parameter(10, AT_LEAST_ONE)
+    _: KW_ONLY
+    weights: str = parameter("uniform", StrOptions({"uniform", "distance"}))
+    smoothing: float = parameter(1.0, NOT_NEGATIVE)
+    metric: Any = parameter("euclidean", str, callable)
+    n_jobs: int | None = parameter(None, Integral, None)
 
     def _fit(self, X: Any, labels: Labels) -> None:
         self.prevalence_ = observed_prevalence(labels)

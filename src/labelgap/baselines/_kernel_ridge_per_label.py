@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import KW_ONLY
 from functools import partial
-from numbers import Real
-from typing import Any, ClassVar, Literal
+from typing import Any, Literal
 
 import numpy as np
 from scipy.linalg import LinAlgError, cho_factor, cho_solve
@@ -13,7 +13,7 @@ from scipy.linalg.lapack import dpotri
 from scipy.special import expit
 from sklearn.metrics.pairwise import pairwise_kernels
 from sklearn.utils import gen_batches
-from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils._param_validation import StrOptions
 
 from labelgap.estimator import LabelGapClassifier
 from labelgap.extras import require
@@ -23,6 +23,7 @@ from labelgap.kernels.probabilities import fit_sigmoid
 from labelgap.labels import Labels, observed_prevalence
 from labelgap.memory import block_size
 from labelgap.one_vs_rest import same_rows
+from labelgap.parameters import POSITIVE, parameter, with_parameters
 
 _MOST_STEPS = 500
 _TOLERANCE = 1e-4
@@ -30,6 +31,7 @@ _LABELS_HELD_OUT = 20
 _FRACTION_HELD_OUT = 0.2
 
 
+@with_parameters
 class KernelRidgePerLabel(LabelGapClassifier):
     """Fit kernel ridge regression per label, each on the rows in which the label is known.
 
@@ -92,28 +94,12 @@ class KernelRidgePerLabel(LabelGapClassifier):
            [1, 0]])
     """
 
-    _parameter_constraints: ClassVar = {
-        "alpha": [Interval(Real, 0, None, closed="neither")],
-        "kernel": [StrOptions({"rbf", "linear"}), callable],
-        "gamma": [Interval(Real, 0, None, closed="neither"), None],
-        "solver": [StrOptions({"cholesky", "cg"})],
-        "device": [str, None],
-    }
-
-    def __init__(
-        self,
-        alpha: float = 1.0,
-        *,
-        kernel: Any = "rbf",
-        gamma: float | None = None,
-        solver: Literal["cholesky", "cg"] = "cholesky",
-        device: str | None = None,
-    ) -> None:
-        self.alpha = alpha
-        self.kernel = kernel
-        self.gamma = gamma
-        self.solver = solver
-        self.device = device
+    alpha: float = parameter(1.0, POSITIVE)
+    _: KW_ONLY
+    kernel: Any = parameter("rbf", StrOptions({"rbf", "linear"}), callable)
+    gamma: float | None = parameter(None, POSITIVE, None)
+    solver: Literal["cholesky", "cg"] = parameter("cholesky")
+    device: str | None = parameter(None)
 
     def _fit(self, X: Any, labels: Labels) -> None:
         if self.gamma is not None and self.kernel != "rbf":

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from numbers import Real
-from typing import Any, ClassVar
+from dataclasses import KW_ONLY
+from typing import Any
 
 import numpy as np
-from sklearn.utils._param_validation import Interval
 
 from labelgap.estimator import LabelGapClassifier
 from labelgap.kernels.probabilities import log_odds
 from labelgap.labels import Labels, observed_prevalence
+from labelgap.parameters import NOT_NEGATIVE, parameter, with_parameters
 
 
+@with_parameters
 class LabelPrior(LabelGapClassifier):
     """Predict for every row how often each label is relevant where it was observed.
 
@@ -45,10 +46,8 @@ class LabelPrior(LabelGapClassifier):
     array([[0.67, 0.  ]])
     """
 
-    _parameter_constraints: ClassVar = {"smoothing": [Interval(Real, 0, None, closed="left")]}
-
-    def __init__(self, *, smoothing: float = 1.0) -> None:
-        self.smoothing = smoothing
+    _: KW_ONLY
+    smoothing: float = parameter(1.0, NOT_NEGATIVE)
 
     def _fit(self, X: Any, labels: Labels) -> None:
         self.prevalence_ = observed_prevalence(labels, self.smoothing)

@@ -18,28 +18,10 @@ from labelgap.data._arff_header import (
     read_header,
     read_label_xml,
 )
-from labelgap.data._contents import Contents, FileSource, contents_of, read_pending
+from labelgap.data._arff_rows import ArffRows, ColumnReader, read_rows
+from labelgap.data._contents import Contents, FileSource, contents_of
 from labelgap.data._dataset import Dataset
-from labelgap.kernels import parsing_arff as kernel
 from labelgap.labels import Labels, State
-
-_PROBLEMS = {
-    kernel.TOO_MANY_VALUES: ("the row has more values than there are attributes", "Remove them"),
-    kernel.TOO_FEW_VALUES: ("the row has fewer values than there are attributes", "Add them"),
-    kernel.BAD_INDEX: (
-        "this is not '<index> <value>' with the index of an attribute",
-        "Indices start at 0 and must be smaller than the number of attributes",
-    ),
-    kernel.UNKNOWN_CATEGORY: (
-        "the value is not one of the categories of its attribute",
-        "Add it to the braces of the @attribute line, or write ? for unknown",
-    ),
-    kernel.UNCLOSED: ("a quote or brace is not closed", "Close it before the end of the line"),
-    kernel.WEIGHTED_ROW: (
-        "the row carries an instance weight",
-        "Remove the weights, which have no place in a data set here",
-    ),
-}
 
 
 def read_arff(
@@ -115,18 +97,9 @@ def read_arff(
 
 
 def _read_rows(contents: Contents, header: ArffHeader, layout: ArffLayout) -> ArffTable:
-    indptr, columns, values, lines, is_sparse, pending, status, place, line = (
-        kernel.parse_arff_rows(contents.buffer, header.data_start, layout.schema())
-    )
-    if status != kernel.OK:
-        problem, remedy = _PROBLEMS[status]
-        near = contents.text(place, place + 30).split("\n")[0]
-        raise contents.error(
-            f"{problem} (at {near!r})", line=header.data_line + line, remedy=remedy
-        )
-    read_pending(contents, pending, values, indptr, header.data_line + lines)
-    _refuse_duplicates(contents, indptr, columns, header.data_line + lines)
-    return ArffTable(indptr, columns, values, is_sparse, layout.implied)
+    rows = read_rows(contents, header, layout.readers)
+    _refuse_duplicates(contents, rows.indptr, rows.columns, rows.lines)
+    return ArffTable(rows, layout.implied)
 
 
 def _refuse_duplicates(contents: Contents, indptr, columns, lines) -> None:
@@ -154,12 +127,12 @@ _FALSE = frozenset({"false", "f", "no", "n"})
 class ArffTable:
     """Entries of the file in CSR layout, with the implied categories of sparse rows."""
 
-    def __init__(self, indptr, columns, values, is_sparse, implied: np.ndarray) -> None:
-        self.n_samples = len(indptr) - 1
-        self.any_sparse = bool(is_sparse.any())
-        self.indptr, self.columns, self.values = indptr, columns, values
+    def __init__(self, rows: ArffRows, implied: np.ndarray) -> None:
+        self.n_samples = len(rows.lines)
+        self.any_sparse = bool(rows.is_sparse.any())
+        self.indptr, self.columns, self.values = rows.indptr, rows.columns, rows.values
         if self.any_sparse and implied.any():
-            self._state_implied(is_sparse, implied)
+            self._state_implied(rows.is_sparse, implied)
 
     def _state_implied(self, is_sparse: np.ndarray, implied: np.ndarray) -> None:
         """Add the first category where a sparse row leaves out a column whose first is not 0."""
@@ -186,18 +159,16 @@ class ArffLayout:
     ) -> None:
         self.contents, self.header, self.is_label = contents, header, is_label
         n_columns = len(header.attributes)
-        self.kinds = np.full(n_columns, kernel.NUMERIC, dtype=np.int8)
         self.implied = np.zeros(n_columns)
         self.position = np.full(n_columns, -1, dtype=np.int32)
         self.width = np.ones(n_columns, dtype=np.int64)
         self.feature_names: list[str] = []
         self.label_names: list[str] = []
-        self.category_values: list[tuple[float, ...]] = []
+        self.readers: list[ColumnReader] = []
         for j, attribute in enumerate(header.attributes):
             self._place(j, attribute, nominal, text)
 
     def _place(self, j: int, attribute: Attribute, nominal: str, text: str) -> None:
-        values: tuple[float, ...] = ()
         if attribute.is_text:
             if text == "error" or self.is_label[j]:
                 raise self.contents.error(
@@ -206,15 +177,14 @@ class ArffLayout:
                     if not self.is_label[j]
                     else "A label is numeric or has the categories {0,1}",
                 )
-            self.kinds[j] = kernel.SKIPPED
-            self.category_values.append(values)
+            self.readers.append(ColumnReader(is_text=True))
             return
         names = self.label_names if self.is_label[j] else self.feature_names
         self.position[j] = len(names)
         if attribute.categories is None:
             names.append(attribute.name)
+            self.readers.append(ColumnReader())
         else:
-            self.kinds[j] = kernel.NOMINAL
             values, onehot = _category_values(attribute.categories, nominal)
             if onehot and self.is_label[j]:
                 raise self.contents.error(
@@ -228,39 +198,8 @@ class ArffLayout:
                 if onehot
                 else [attribute.name]
             )
-        self.category_values.append(values)
-
-    def schema(self) -> tuple:
-        """The columns as :func:`labelgap.kernels.parsing_arff.parse_arff_rows` wants them."""
-        spelt = [
-            category.encode("utf-8")
-            for attribute, values in zip(self.header.attributes, self.category_values, strict=True)
-            for category in (attribute.categories or ())[: len(values)]
-        ]
-        counts = [len(values) for values in self.category_values]
-        return (
-            self.kinds,
-            np.concatenate([[0], np.cumsum(counts, dtype=np.int64)]).astype(np.int64),
-            np.concatenate([[0], np.cumsum([len(s) for s in spelt], dtype=np.int64)]).astype(
-                np.int64
-            ),
-            np.frombuffer(b"".join(spelt) + b"\0", dtype=np.uint8),
-            np.array([v for values in self.category_values for v in values] + [0.0]),
-            self._digits(),
-        )
-
-    def _digits(self) -> np.ndarray:
-        """Value of every token of one digit in every column, NaN where it has none."""
-        digits = np.full((len(self.kinds), 10), np.nan)
-        digits[self.kinds == kernel.NUMERIC] = np.arange(10)
-        nominal = np.flatnonzero(self.kinds == kernel.NOMINAL)
-        rows = [
-            _digit_values(self.header.attributes[j].categories, self.category_values[j])
-            for j in nominal
-        ]
-        if rows:
-            digits[nominal] = rows
-        return digits
+            known = dict(zip(reversed(attribute.categories), reversed(values), strict=False))
+            self.readers.append(ColumnReader(known))
 
     def features(self, table: ArffTable) -> Any:
         """The features, one-hot columns spread out."""
@@ -299,8 +238,11 @@ class ArffLayout:
         return Labels(entries, State.NEGATIVE, names=self.label_names)
 
     def _select(self, table: ArffTable, chosen: np.ndarray) -> tuple:
-        position = np.where(chosen, self.position, -1).astype(np.int32)
-        return kernel.select_columns(table.indptr, table.columns, table.values, position)
+        """The entries of the chosen columns, at their new positions."""
+        where = np.where(chosen, self.position, -1)[table.columns]
+        kept = where >= 0
+        indptr = np.concatenate([[0], np.cumsum(kept)])[table.indptr]
+        return indptr, where[kept], table.values[kept]
 
 
 @lru_cache(maxsize=1024)
@@ -316,15 +258,6 @@ def _category_values(categories: tuple[str, ...], nominal: str) -> tuple[tuple[f
     if len(categories) <= 2 or nominal == "codes":
         return tuple(float(code) for code in range(len(categories))), False
     return tuple(float(code) for code in range(1, len(categories) + 1)), True
-
-
-@lru_cache(maxsize=1024)
-def _digit_values(categories: tuple[str, ...], values: tuple[float, ...]) -> np.ndarray:
-    row = np.full(10, np.nan)
-    for category, value in zip(categories, values, strict=True):
-        if len(category) == 1 and category in "0123456789":
-            row[int(category)] = value
-    return row
 
 
 def _spread(indptr, where, values, width):

@@ -12,10 +12,10 @@ from xml.etree import ElementTree
 from labelgap.data._contents import Contents, FileSource, contents_of
 
 _DATA_LINE = re.compile(rb"^[ \t]*@data\b[^\n]*(?:\n|\Z)", re.IGNORECASE | re.MULTILINE)
-_QUOTED = r"'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\""
-_RELATION = re.compile(rf"@relation\s+({_QUOTED}|.*\S)", re.IGNORECASE)
-_ATTRIBUTE = re.compile(rf"@attribute\s+({_QUOTED}|[^\s{{]+)\s*(.*)", re.IGNORECASE)
-_CATEGORY = re.compile(rf"\s*({_QUOTED}|[^,'\"]*?)\s*(?:,|$)")
+QUOTED = r"'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\""
+_RELATION = re.compile(rf"@relation\s+({QUOTED}|.*\S)", re.IGNORECASE)
+_ATTRIBUTE = re.compile(rf"@attribute\s+({QUOTED}|[^\s{{]+)\s*(.*)", re.IGNORECASE)
+_CATEGORY = re.compile(rf"\s*({QUOTED}|[^,'\"]*?)\s*(?:,|$)")
 _LABEL_COUNT = re.compile(r"(?:^|\s)-[cC]\s+(-?\d+)")
 _NUMERIC_TYPES = frozenset({"numeric", "real", "integer"})
 _TEXT_TYPES = frozenset({"string", "date"})
@@ -59,7 +59,7 @@ def read_header(contents: Contents) -> ArffHeader:
         if not line or line.startswith("%"):
             continue
         if found := _RELATION.match(line):
-            relation = _unquoted(found.group(1))
+            relation = unquoted(found.group(1))
         elif found := _ATTRIBUTE.match(line):
             attributes.append(_attribute(contents, number, *found.groups()))
         else:
@@ -116,15 +116,15 @@ def _attribute(contents: Contents, number: int, name: str, kind: str) -> Attribu
                 line=number,
                 remedy="Separate categories with commas and quote those that hold commas or quotes",
             )
-        return Attribute(_unquoted(name), False, categories)
+        return Attribute(unquoted(name), False, categories)
     word = kind.split(maxsplit=1)[0].lower() if kind else ""
     if word not in _NUMERIC_TYPES | _TEXT_TYPES:
         raise contents.error(
-            f"attribute {_unquoted(name)!r} has the type {kind[:40]!r}",
+            f"attribute {unquoted(name)!r} has the type {kind[:40]!r}",
             line=number,
             remedy="Use numeric, real, integer, string, date or a list of categories in braces",
         )
-    return Attribute(_unquoted(name), word in _TEXT_TYPES, None)
+    return Attribute(unquoted(name), word in _TEXT_TYPES, None)
 
 
 @lru_cache(maxsize=1024)
@@ -134,12 +134,12 @@ def _categories(text: str) -> tuple[str, ...] | None:
         match = _CATEGORY.match(text, position)
         if match is None:
             return None
-        found.append(_unquoted(match.group(1)))
+        found.append(unquoted(match.group(1)))
         position = match.end()
     return tuple(found)
 
 
-def _unquoted(token: str) -> str:
+def unquoted(token: str) -> str:
     if len(token) >= 2 and token[0] == token[-1] and token[0] in "'\"":
         return re.sub(r"\\(.)", r"\1", token[1:-1])
     return token

@@ -12,8 +12,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any, TypeAlias
 
-import numpy as np
-
 from labelgap.files import expands_too_far
 
 _LONGEST = 600
@@ -90,10 +88,6 @@ class Contents:
 
     file: str
     data: bytes
-
-    @property
-    def buffer(self) -> np.ndarray:
-        return np.frombuffer(self.data, dtype=np.uint8)
 
     def text(self, start: int = 0, stop: int | None = None) -> str:
         """UTF-8, or Latin-1 for old files that are not."""
@@ -177,27 +171,3 @@ def _refuse_trap(n_bytes: int, size: int, file: str) -> None:
             file=file,
             remedy="If you trust the file, decompress it yourself and give the result",
         )
-
-
-def read_pending(
-    contents: Contents,
-    pending: list[tuple[int, int, int]],
-    values: np.ndarray,
-    indptr: np.ndarray,
-    lines: np.ndarray,
-) -> None:
-    """Fill in the values that were not exact, in place, or say where the first non-number is.
-
-    `pending` holds (entry, first byte, last byte + 1); `lines` the line of every row.
-    """
-    for entry, first, last in pending:
-        token = contents.data[first:last]
-        try:
-            values[entry] = float(token)
-        except ValueError:
-            row = int(np.searchsorted(indptr, entry, side="right")) - 1
-            raise contents.error(
-                f"{token[:30].decode('utf-8', 'replace')!r} is not a number",
-                line=int(lines[row]),
-                remedy="Correct the value, or declare the column as what it is",
-            ) from None

@@ -2,29 +2,22 @@
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple, NoReturn
 
 import numpy as np
 from scipy import sparse
 
-from labelgap.data._contents import Contents, FileSource, contents_of, read_pending
+from labelgap.data._contents import Contents, FileSource, contents_of
 from labelgap.data._dataset import Dataset
-from labelgap.kernels import parsing as kernel
 from labelgap.labels import Labels, State
 
-_PROBLEMS = {
-    kernel.BAD_LABEL: (
-        "the labels are not whole numbers separated by commas",
-        "Write rows as 'label,label index:value index:value', a row without labels with a blank "
-        "in front",
-    ),
-    kernel.BAD_FEATURE: (
-        "this is not 'index:value'",
-        "Write features as a whole number, a colon and a value, separated by blanks",
-    ),
-}
+_LABEL_REMEDY = (
+    "Write rows as 'label,label index:value', and a row without labels with a blank in front"
+)
+_PAIR_REMEDY = "Write features as a whole number, a colon and a value, separated by blanks"
 
 
 class _Rows(NamedTuple):
@@ -177,16 +170,62 @@ def read_svmlight(
 
 
 def _read(contents: Contents, start: int, *, skip_empty: bool, first_line: int) -> _Rows:
-    found = kernel.parse_pair_rows(contents.buffer, start, skip_empty)
-    label_indptr, labels, indptr, features, values, lines, pending, status, place, line = found
-    lines = lines + first_line
-    if status != kernel.OK:
-        problem, remedy = _PROBLEMS[status]
-        near = contents.text(place, place + 30).split("\n")[0]
-        raise contents.error(f"{problem} (at {near!r})", line=line + first_line, remedy=remedy)
-    rows = _Rows(label_indptr, labels, indptr, features, values, lines)
-    read_pending(contents, pending, rows.values, rows.indptr, lines)
-    return rows
+    """Every line from ``start`` on; an empty one is nothing, or a row without labels and features."""
+    label_indptr, labels, lines = array("q", [0]), array("q"), array("q")
+    indptr, features, values = array("q", [0]), array("q"), array("d")
+    text = contents.text(start).split("\n")
+    if not text[-1]:
+        text.pop()
+    for number, line in enumerate(text, start=first_line + 1):
+        words = line.partition("#")[0].split()
+        if skip_empty and not words:
+            continue
+        try:
+            if words and ":" not in words[0]:
+                labels.extend(_whole_numbers(words.pop(0)))
+            pairs = " ".join(words).replace(":", " ").split()
+            if len(pairs) != 2 * len(words) or any(word.count(":") != 1 for word in words):
+                raise ValueError
+            features.extend(_whole_numbers(",".join(pairs[::2])) if pairs else ())
+            values.extend(map(float, pairs[1::2]))
+        except ValueError:
+            _refuse(contents, line.partition("#")[0].split(), number)
+        label_indptr.append(len(labels))
+        indptr.append(len(features))
+        lines.append(number)
+    return _Rows(*map(np.array, (label_indptr, labels, indptr, features, values, lines)))
+
+
+def _whole_numbers(text: str) -> list[int]:
+    numbers = text.split(",")
+    if not all(map(_is_whole_number, numbers)):
+        raise ValueError
+    return list(map(int, numbers))
+
+
+def _is_whole_number(word: str) -> bool:
+    return word.isdecimal() and len(word) <= 18
+
+
+def _refuse(contents: Contents, words: list[str], line: int) -> NoReturn:
+    """Say what is wrong with a row."""
+    for position, word in enumerate(words):
+        index, colon, value = word.partition(":")
+        if not (colon or position):
+            if not all(map(_is_whole_number, word.split(","))):
+                problem = f"the labels are not whole numbers separated by commas (at {word[:30]!r})"
+                raise contents.error(problem, line=line, remedy=_LABEL_REMEDY)
+        elif not _is_whole_number(index) or not value:
+            problem = f"this is not 'index:value' (at {word[:30]!r})"
+            raise contents.error(problem, line=line, remedy=_PAIR_REMEDY)
+        else:
+            try:
+                float(value)
+            except ValueError:
+                raise contents.error(
+                    f"{value[:30]!r} is not a number", line=line, remedy="Correct the value"
+                ) from None
+    raise AssertionError(f"line {line} has no fault")
 
 
 def _first(rows: _Rows, n_samples: int) -> _Rows:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import KW_ONLY
 from functools import partial
 from numbers import Integral, Real
-from typing import Any, ClassVar, Literal, Self
+from typing import Any, Literal, Self
 
 import numpy as np
 from scipy import sparse
@@ -42,6 +43,7 @@ from labelgap.mend._stream import learn_more
 from labelgap.mend._training_rows import TrainingRows
 from labelgap.mend._unopened_items import find_unopened_items, with_unknown_rows
 from labelgap.one_vs_rest import check_device, readable_by_workers
+from labelgap.parameters import AT_LEAST_ONE, POSITIVE, parameter, with_parameters
 from labelgap.propensity import relevance_log_odds
 
 __all__ = ["Mend"]
@@ -51,6 +53,7 @@ def _learns_streams(mend: Mend) -> bool:
     return hasattr(mend.estimator, "partial_fit")
 
 
+@with_parameters
 class Mend(MendPredictions):
     """Combine several kinds of models; or train your classifier on labels whose gaps were imputed.
 
@@ -178,72 +181,34 @@ default="estimate"
     (300, 5)
     """
 
-    _parameter_constraints: ClassVar[dict[str, list]] = {
-        "estimator": [HasMethods(["fit", "predict"]), StrOptions({"auto"})],
-        "preset": [StrOptions({"fast", "balanced", "best"})],
-        "time_limit": [Interval(Real, 0, None, closed="neither"), None],
-        "imputer": [Imputer, list, tuple, None],
-        "imputed_weights": ["array-like"],
-        "ensemble": ["boolean", StrOptions({"auto"})],
-        "label_frequency": [
-            Interval(Real, 0, 1, closed="neither"),
-            "array-like",
-            StrOptions({"estimate", "per_label"}),
-        ],
-        "zeros": [StrOptions({"negative", "unlabeled"})],
-        "threshold": [
-            StrOptions({"auto", "half", "expected_f1"}),
-            Interval(Real, 0, 1, closed="both"),
-            "array-like",
-        ],
-        "class_weight": [dict, StrOptions({"balanced"}), None],
-        "max_iter": [Interval(Integral, 1, None, closed="left")],
-        "max_validation_samples": [Interval(Integral, 10, None, closed="left")],
-        "max_validation_labels": [Interval(Integral, 1, None, closed="left")],
-        "n_jobs": [Integral, None],
-        "device": [str, None],
-        "callback": [callable, None],
-        "random_state": ["random_state"],
-    }
-
-    def __init__(
-        self,
-        estimator: Any = "auto",
-        imputer: Imputer | Sequence[Imputer] | None = None,
-        *,
-        imputed_weights: Sequence[float] = (1.0,),
-        ensemble: bool | Literal["auto"] = "auto",
-        preset: Literal["fast", "balanced", "best"] = "balanced",
-        time_limit: float | None = None,
-        label_frequency: Any = "estimate",
-        zeros: Literal["negative", "unlabeled"] = "negative",
-        threshold: Any = "auto",
-        class_weight: Any = None,
-        max_iter: int = 1,
-        max_validation_samples: int = 4000,
-        max_validation_labels: int = 30,
-        n_jobs: int | None = None,
-        device: str | None = None,
-        callback: Callable[[Progress], bool | None] | None = None,
-        random_state: Any = 0,
-    ) -> None:
-        self.estimator = estimator
-        self.imputer = imputer
-        self.imputed_weights = imputed_weights
-        self.ensemble = ensemble
-        self.preset = preset
-        self.time_limit = time_limit
-        self.label_frequency = label_frequency
-        self.zeros = zeros
-        self.threshold = threshold
-        self.class_weight = class_weight
-        self.max_iter = max_iter
-        self.max_validation_samples = max_validation_samples
-        self.max_validation_labels = max_validation_labels
-        self.n_jobs = n_jobs
-        self.device = device
-        self.callback = callback
-        self.random_state = random_state
+    estimator: Any = parameter("auto", HasMethods(["fit", "predict"]), StrOptions({"auto"}))
+    imputer: Imputer | Sequence[Imputer] | None = parameter(None, Imputer, list, tuple, None)
+    _: KW_ONLY
+    imputed_weights: Sequence[float] = parameter((1.0,), "array-like")
+    ensemble: bool | Literal["auto"] = parameter("auto")
+    preset: Literal["fast", "balanced", "best"] = parameter("balanced")
+    time_limit: float | None = parameter(None, POSITIVE, None)
+    label_frequency: Any = parameter(
+        "estimate",
+        Interval(Real, 0, 1, closed="neither"),
+        "array-like",
+        StrOptions({"estimate", "per_label"}),
+    )
+    zeros: Literal["negative", "unlabeled"] = parameter("negative")
+    threshold: Any = parameter(
+        "auto",
+        StrOptions({"auto", "half", "expected_f1"}),
+        Interval(Real, 0, 1, closed="both"),
+        "array-like",
+    )
+    class_weight: Any = parameter(None, dict, StrOptions({"balanced"}), None)
+    max_iter: int = parameter(1)
+    max_validation_samples: int = parameter(4000, Interval(Integral, 10, None, closed="left"))
+    max_validation_labels: int = parameter(30, AT_LEAST_ONE)
+    n_jobs: int | None = parameter(None, Integral, None)
+    device: str | None = parameter(None)
+    callback: Callable[[Progress], bool | None] | None = parameter(None)
+    random_state: Any = parameter(0)
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None, *, groups: Any = None) -> Self:
         """Learn from rows of features and their labels.

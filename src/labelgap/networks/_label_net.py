@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from dataclasses import KW_ONLY, replace
 from functools import partial
-from numbers import Integral, Real
-from typing import Any, ClassVar, Literal
+from numbers import Real
+from typing import Any, Literal
 
 import numpy as np
 from scipy import sparse
@@ -21,6 +21,7 @@ from labelgap.kernels.probabilities import log_odds
 from labelgap.labels import Labels, observed_prevalence
 from labelgap.memory import block_size
 from labelgap.networks._targets import observed_targets, stacked_targets, targets_of_rows
+from labelgap.parameters import AT_LEAST_ONE, NOT_NEGATIVE, POSITIVE, parameter, with_parameters
 
 __all__ = ["LabelNet"]
 
@@ -34,6 +35,7 @@ _FEWEST_FOLDS = 5
 _LONGER = 1.2
 
 
+@with_parameters
 class LabelNet(LabelGapClassifier):
     """A multi-label neural network that learns from the observed entries.
 
@@ -128,58 +130,24 @@ class LabelNet(LabelGapClassifier):
     array([[1, 1, 0]])
     """
 
-    _parameter_constraints: ClassVar[dict[str, list]] = {
-        "hidden_layer_sizes": [StrOptions({"auto"}), "array-like"],
-        "n_networks": [Interval(Integral, 1, None, closed="left")],
-        "dropout": [Interval(Real, 0, 1, closed="left")],
-        "learning_rate": [Interval(Real, 0, None, closed="neither")],
-        "weight_decay": [Interval(Real, 0, None, closed="left")],
-        "batch_size": [StrOptions({"auto"}), Interval(Integral, 1, None, closed="left")],
-        "max_iter": [Interval(Integral, 1, None, closed="left")],
-        "n_iter_no_change": [StrOptions({"auto"}), Interval(Integral, 1, None, closed="left")],
-        "refit": ["boolean"],
-        "loss": [callable, None],
-        "known_labels": [StrOptions({"auto"}), "boolean"],
-        "zeros": [StrOptions({"negative", "unlabeled"})],
-        "device": [str, None],
-        "callback": [callable, None],
-        "random_state": ["random_state"],
-    }
-
-    def __init__(
-        self,
-        hidden_layer_sizes: Sequence[int] | Literal["auto"] = "auto",
-        *,
-        n_networks: int = 5,
-        dropout: float = 0.6,
-        learning_rate: float = 1e-3,
-        weight_decay: float = 1e-2,
-        batch_size: int | Literal["auto"] = "auto",
-        max_iter: int = 200,
-        n_iter_no_change: int | Literal["auto"] = "auto",
-        refit: bool = True,
-        loss: Callable | None = None,
-        known_labels: bool | Literal["auto"] = "auto",
-        zeros: Literal["negative", "unlabeled"] = "negative",
-        device: str | None = None,
-        callback: Callable[[Progress], bool | None] | None = None,
-        random_state: Any = None,
-    ) -> None:
-        self.hidden_layer_sizes = hidden_layer_sizes
-        self.n_networks = n_networks
-        self.dropout = dropout
-        self.learning_rate = learning_rate
-        self.weight_decay = weight_decay
-        self.batch_size = batch_size
-        self.max_iter = max_iter
-        self.n_iter_no_change = n_iter_no_change
-        self.refit = refit
-        self.loss = loss
-        self.known_labels = known_labels
-        self.zeros = zeros
-        self.device = device
-        self.callback = callback
-        self.random_state = random_state
+    hidden_layer_sizes: Sequence[int] | Literal["auto"] = parameter(
+        "auto", StrOptions({"auto"}), "array-like"
+    )
+    _: KW_ONLY
+    n_networks: int = parameter(5, AT_LEAST_ONE)
+    dropout: float = parameter(0.6, Interval(Real, 0, 1, closed="left"))
+    learning_rate: float = parameter(1e-3, POSITIVE)
+    weight_decay: float = parameter(1e-2, NOT_NEGATIVE)
+    batch_size: int | Literal["auto"] = parameter("auto", StrOptions({"auto"}), AT_LEAST_ONE)
+    max_iter: int = parameter(200)
+    n_iter_no_change: int | Literal["auto"] = parameter("auto", StrOptions({"auto"}), AT_LEAST_ONE)
+    refit: bool = parameter(True)
+    loss: Callable | None = parameter(None, callable, None)
+    known_labels: bool | Literal["auto"] = parameter("auto")
+    zeros: Literal["negative", "unlabeled"] = parameter("negative")
+    device: str | None = parameter(None)
+    callback: Callable[[Progress], bool | None] | None = parameter(None)
+    random_state: Any = parameter(None)
 
     @property
     def _zeros(self) -> Any:  # type: ignore[override]

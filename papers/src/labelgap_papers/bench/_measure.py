@@ -121,13 +121,11 @@ class Done:
 
     job: Job
     row: Row | None
-    seconds: float
     unavailable: str = ""
 
 
 def do(job: Job) -> Done:
     """Measure a cell or choose settings, within the limits of time and threads."""
-    start = time.perf_counter()
     forget_peak()
     outcome: dict[str, Any]
     try:
@@ -135,7 +133,7 @@ def do(job: Job) -> Done:
             warnings.simplefilter("ignore")
             outcome = _chosen(job) if job.kind is Kind.SELECTION else _measured(job)
     except DatasetUnavailableError as error:
-        return Done(job, None, time.perf_counter() - start, _one_line(error))
+        return Done(job, None, _one_line(error))
     except TimeLimitError:
         reason = f"stopped after {job.seconds:g} seconds, the limit of the budget"
         outcome = {"status": Status.TIMED_OUT, "reason": reason}
@@ -148,10 +146,9 @@ def do(job: Job) -> Done:
             "status": Status.OUT_OF_MEMORY if full else Status.FAILED,
             "reason": f"{type(error).__name__}: {_one_line(error)}",
         }
-    seconds = time.perf_counter() - start
     if job.device is not None:
         outcome.setdefault("device", job.device)
-    return Done(job, row_of(job, **outcome), seconds)
+    return Done(job, row_of(job, **outcome))
 
 
 def row_of(job: Job, **outcome: Any) -> Row:

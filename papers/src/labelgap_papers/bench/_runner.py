@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import logging
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, wait
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass, field
-from statistics import fmean
 
 from joblib.externals.loky import ProcessPoolExecutor
 
@@ -18,53 +17,10 @@ from labelgap_papers.bench._measure import Done, Job, do, row_of
 from labelgap_papers.bench._rows import Kind, Row, RowStore, Status
 from labelgap_papers.bench._schedule import Schedule, Step
 
-
-class Expected:
-    """What jobs will take: as long as jobs like them took.
-
-    Like a job are those of the same method on the same set, then those of the method, then those
-    of the set, then all.
-
-    jobs : list of Job. Everything that is to be done.
-    """
-
-    def __init__(self, jobs: list[Job]) -> None:
-        self._left = Counter((job.kind, job.cell.method, job.cell.dataset) for job in jobs)
-        self._took: dict[tuple, list[float]] = defaultdict(list)
-        self._spent = 0.0
-
-    def finished(self, job: Job, seconds: float) -> None:
-        kind, method, dataset = job.kind, job.cell.method, job.cell.dataset
-        self._left[kind, method, dataset] -= 1
-        self._spent += seconds
-        for like in _likes(kind, method, dataset):
-            self._took[like].append(seconds)
-
-    def seconds(self) -> tuple[float, float]:
-        """Spent, and expected in all."""
-        left = sum(n * self._expected(*what) for what, n in self._left.items())
-        return self._spent, self._spent + left
-
-    def _expected(self, kind: Kind, method: str, dataset: str) -> float:
-        for like in _likes(kind, method, dataset):
-            if like in self._took:
-                return fmean(self._took[like])
-        return 1.0
-
-
-def _likes(kind: Kind, method: str, dataset: str) -> list[tuple]:
-    return [
-        (kind, method, dataset),
-        (kind, method, None),
-        (kind, None, dataset),
-        (kind, None, None),
-    ]
-
-
 logger = logging.getLogger(__name__)
 
 Progress = Callable[[str, int, int | None], None]
-"""Called with what is going on, how much is done and of how much (milliseconds of work)."""
+"""Called with what is going on, how many jobs are done, and of how many."""
 
 
 @dataclass
@@ -193,14 +149,14 @@ class _Run:
         self.waiting = steps
         self.open = {step.key for step in steps}
         self.summary = Summary()
-        self.expected = Expected([step.job for step in steps])
+        self.n_done, self.n_jobs = 0, len(steps)
 
     def through(self, pool: _InProcess | _Workers) -> None:
         while self.waiting or pool.n_running:
             while pool.n_free and (step := self._next_ready()):
                 job = self.schedule.with_choice(step)
                 if isinstance(job, Row):
-                    self._keep(Done(step.job, job, 0.0))
+                    self._keep(Done(step.job, job))
                 else:
                     self._tell(job)
                     pool.submit(job)
@@ -230,13 +186,12 @@ class _Run:
                 self.summary.n_choices += 1
             logger.info("%s: %s", _words(job), done.row.status)
         self.open.discard(Step(job).key)
-        self.expected.finished(job, done.seconds)
+        self.n_done += 1
         self._tell(job)
 
     def _tell(self, job: Job) -> None:
         if self.progress is not None:
-            finished, total = self.expected.seconds()
-            self.progress(_words(job), round(1000 * finished), round(1000 * total))
+            self.progress(_words(job), self.n_done, self.n_jobs)
 
 
 def _words(job: Job) -> str:
@@ -325,6 +280,6 @@ def _alone(job: Job) -> Done:
         return pool.submit(do, job).result()
     except BrokenProcessPool:
         reason = "the system ended the process, most likely for want of memory"
-        return Done(job, row_of(job, status=Status.OUT_OF_MEMORY, reason=reason), 0.0)
+        return Done(job, row_of(job, status=Status.OUT_OF_MEMORY, reason=reason))
     finally:
         pool.shutdown(kill_workers=True)

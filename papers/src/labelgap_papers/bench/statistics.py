@@ -58,19 +58,6 @@ class PairedComparison:
             return math.copysign(math.inf, self.difference)
         return self.difference / float(np.std(self.gaps, ddof=1))
 
-    @cached_property
-    def rank_effect(self) -> float:
-        """Matched-pairs rank-biserial correlation, between -1 and 1.
-
-        The fraction of the ranks of absolute differences that favours the first, less the fraction that
-        favours the second.
-        """
-        moved = np.array([gap for gap in self.gaps if gap != 0])
-        if not moved.size:
-            return 0.0 if self.n else math.nan
-        ranks = stats.rankdata(np.abs(moved))
-        return float((ranks * np.sign(moved)).sum() / ranks.sum())
-
     @property
     def _same(self) -> bool:
         """Whether all runs differ by the same amount, but for rounding."""

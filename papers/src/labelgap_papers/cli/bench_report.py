@@ -10,8 +10,7 @@ import typer
 from rich.markup import escape
 from rich.table import Table
 
-import labelgap
-from labelgap.cli import BadInputError, Terminal, check_target, table
+from labelgap.cli import BadInputError, Terminal, table
 from labelgap.extras import require
 from labelgap_papers.bench import DEFAULT_ROWS, RowStore, load_experiments
 from labelgap_papers.reproduction import (
@@ -21,7 +20,6 @@ from labelgap_papers.reproduction import (
     load_papers,
     load_reasons,
     page_contents,
-    write_html_page,
     write_markdown_pages,
 )
 from labelgap_papers.reproduction.number_words import headline, provisional, remainder
@@ -34,9 +32,6 @@ def report(
     rows: Annotated[
         Path, typer.Option(metavar="FOLDER", help="Where the rows of the experiments lie.")
     ] = DEFAULT_ROWS,
-    out: Annotated[
-        Path | None, typer.Option("--out", "-o", metavar="FILE", help="The HTML page to write.")
-    ] = None,
     markdown: Annotated[
         Path | None,
         typer.Option(metavar="FOLDER", help="Where to write an index, a page per paper, pictures."),
@@ -60,15 +55,17 @@ def report(
     [bold]Examples[/bold]
 
     \b  labelgap bench report
-      labelgap bench report --out reproduction.html
       labelgap bench report --markdown papers/reproduction
-      labelgap bench report --rows my-rows --experiments my-experiments --out mine.html
+      labelgap bench report --rows my-rows --experiments my-experiments --markdown mine
     """
     if not rows.is_dir():
         raise BadInputError(
             f"--rows {rows}: there is no such folder; labelgap bench run --rows {rows} makes it"
         )
-    _check_targets(out, markdown)
+    if markdown is not None:
+        if markdown.is_file():
+            raise BadInputError(f"--markdown {markdown}: is a file; give a folder")
+        require("matplotlib", extra="report", purpose="labelgap bench report")
     explanations = _explanations_of(rows, explanations)
     found = build_reproduction(
         list(load_experiments(experiments).values()),
@@ -76,7 +73,7 @@ def report(
         load_papers(explanations),
         load_reasons(),
     )
-    written = _write(found, out, markdown, _command(rows, experiments), terminal)
+    written = _write(found, markdown, _command(rows, experiments), terminal)
     payload = {
         "statuses": _plain(found.counts()),
         "papers": {one.name: _plain(found.counts(one.name)) for one in found.papers},
@@ -88,9 +85,8 @@ def report(
         f"[bold]{escape(headline(found.counts()))}[/bold]",
         escape(f"{remainder(found.counts())} {provisional(found.entries)}".strip()),
     ]
-    targets = [str(path) for path in (out, markdown) if path is not None]
-    if targets:
-        shown.append(f"\nWritten: [bold]{escape(', '.join(targets))}[/bold]")
+    if markdown is not None:
+        shown.append(f"\nWritten: [bold]{escape(str(markdown))}[/bold]")
     terminal.result(payload, *shown)
 
 
@@ -104,20 +100,10 @@ def _explanations_of(rows: Path, given: Path | None) -> Path | None:
     return given
 
 
-def _check_targets(out: Path | None, markdown: Path | None) -> None:
-    if out is not None:
-        check_target(out)
-    if markdown is not None and markdown.is_file():
-        raise BadInputError(f"--markdown {markdown}: is a file; give a folder")
-    if out is not None or markdown is not None:
-        require("jinja2", extra="report", purpose="labelgap bench report")
-        require("matplotlib", extra="report", purpose="labelgap bench report")
-
-
 def _write(
-    found: Reproduction, out: Path | None, markdown: Path | None, command: str, terminal: Terminal
+    found: Reproduction, markdown: Path | None, command: str, terminal: Terminal
 ) -> list[Path]:
-    if out is None and markdown is None:
+    if markdown is None:
         return []
     view = page_contents(found)
     with terminal.progress("drawing") as advance:
@@ -125,15 +111,8 @@ def _write(
         for done, picture in enumerate(pictures):
             advance(f"drawing {picture.name}", done, len(pictures))
             _ = picture.raw
-    written = []
-    if out is not None:
-        target = shlex.quote(str(out))
-        write_html_page(view, out, f"{command} --out {target}", labelgap.__version__)
-        written.append(out)
-    if markdown is not None:
-        target = shlex.quote(markdown.as_posix())
-        written += write_markdown_pages(view, markdown, f"{command} --markdown {target}")
-    return written
+    target = shlex.quote(markdown.as_posix())
+    return write_markdown_pages(view, markdown, f"{command} --markdown {target}")
 
 
 def _command(rows: Path, experiments: Path | None) -> str:

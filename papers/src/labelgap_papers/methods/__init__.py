@@ -8,7 +8,7 @@ from typing import Any
 
 from labelgap_papers.registry import ESTIMATORS
 
-_FILES = {record.name: record.file for record in ESTIMATORS}
+_FILES = {record.name: record.file or f"_{record.name.lower()}" for record in ESTIMATORS}
 
 __all__ = sorted(_FILES)
 

@@ -10,12 +10,10 @@ from typing import Any, Literal
 import numpy as np
 from scipy.special import expit
 
-from labelgap.estimator import LabelGapClassifier
 from labelgap.fitting import Monitor
 from labelgap.kernels.probabilities import fit_sigmoid, log_odds
 from labelgap.labels import Labels, observed_prevalence
 from labelgap.parameters import NOT_NEGATIVE, parameter, with_parameters
-from labelgap.views import covering_views, require_every_view
 from labelgap_papers.kernels.proximal import proximal_path
 from labelgap_papers.methods._imsf_problem import (
     IMSFProblem,
@@ -28,8 +26,11 @@ from labelgap_papers.methods._imsf_problem import (
     shrink_features,
     squared_loss,
 )
-from labelgap_papers.methods._iterative import Iterative
-from labelgap_papers.methods._view_blocks import ViewScaling, dense_views, learn_scaling
+from labelgap_papers.methods._view_blocks import (
+    ViewClassifier,
+    dense_views,
+    learn_scaling,
+)
 
 __all__ = ["IMSF"]
 
@@ -37,7 +38,7 @@ _MOST_NUMBERS = 2**20
 
 
 @with_parameters
-class IMSF(Iterative, LabelGapClassifier):
+class IMSF(ViewClassifier):
     """Incomplete multi-source feature learning [1]_.
 
     Rows with the same views form a pattern, and every pattern p has a linear model of its own on
@@ -52,8 +53,6 @@ class IMSF(Iterative, LabelGapClassifier):
 
     Parameters
     ----------
-    views : Views or mapping from name to slice, pair or width, default=None
-        The columns of each view, see :func:`labelgap.views.from_blocks`; one view by default.
     alpha : float, default=0.1
         lambda, as a fraction of the smallest one (of each label) at which no feature is used.
     loss : {"logistic", "squared"}, default="logistic"
@@ -82,8 +81,6 @@ class IMSF(Iterative, LabelGapClassifier):
         Log-odds of labels without any model.
     slope_, level_ : float
         Of the sigmoid that makes probabilities of least squares; 1 and 0 for the logistic loss.
-    views_ : Views
-    scaling_ : ViewScaling
         Every feature is centred and divided by its standard deviation over the rows that have it.
     curvature_ : float
         Of the last step; the largest of all labels where these are fitted one by one.
@@ -107,9 +104,7 @@ class IMSF(Iterative, LabelGapClassifier):
        2012.
     """
 
-    _allow_missing_features = True
-
-    views: Mapping[str, Any] | None = parameter(None, Mapping, None)
+    views: Mapping[str, Any] | None = parameter(None)
     alpha: float = parameter(0.1, NOT_NEGATIVE)
     _: KW_ONLY
     loss: Literal["logistic", "squared"] = parameter("logistic")
@@ -120,13 +115,9 @@ class IMSF(Iterative, LabelGapClassifier):
     callback: Callable | None = parameter(None)
 
     def _fit(self, X: Any, labels: Labels) -> None:
-        self.views_ = covering_views(self.views, X)
-        values, there = dense_views(X, self.views_)
-        require_every_view(self.views_, there)
-        if not labels.n_observed(unlabeled=True):
-            raise ValueError("y has no observed entry at all: give the labels of some rows")
+        values, there = self._read_views(X, labels)
         Y = 2 * labels.to_dense(unknown=0.0 if self.unknown == "negative" else np.nan) - 1
-        self.scaling_: ViewScaling = learn_scaling(values, self.views_, "standard")
+        self.scaling_ = learn_scaling(values, self.views_, "standard")
         self.prior_ = log_odds(observed_prevalence(labels))
         self.patterns_, pattern_of = np.unique(there, axis=0, return_inverse=True)
         columns = [self._columns(pattern) for pattern in self.patterns_]

@@ -4,26 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import KW_ONLY
-from numbers import Real
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from scipy import linalg
-from scipy.special import expit
-from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
-from sklearn.utils._param_validation import Interval
 
-from labelgap.estimator import LabelGapClassifier
 from labelgap.fitting import Monitor
 from labelgap.kernels.probabilities import fit_sigmoid
 from labelgap.kernels.weighted_ridge import weighted_ridge
 from labelgap.labels import Labels, observed_prevalence
-from labelgap.parameters import AT_LEAST_ONE, POSITIVE, parameter, with_parameters
-from labelgap.views import count_factors, covering_views, require_every_view
+from labelgap.parameters import POSITIVE, parameter, with_parameters
+from labelgap.views import count_factors
 from labelgap_papers.kernels.two_thirds import leading_svd
-from labelgap_papers.methods._iterative import Iterative
 from labelgap_papers.methods._view_blocks import (
-    ViewScaling,
+    ViewEmbedding,
     dense_views,
     learn_scaling,
     warn_of_filled_views,
@@ -33,7 +27,7 @@ __all__ = ["LabelMe"]
 
 
 @with_parameters
-class LabelMe(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Iterative, LabelGapClassifier):
+class LabelMe(ViewEmbedding):
     """Multi-view embedding learning for incompletely labelled data [1]_, after its description.
 
     Every view is mapped linearly into one space in which the images of a row lie close together,
@@ -51,10 +45,6 @@ class LabelMe(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Iterative, Labe
 
     Parameters
     ----------
-    views : Views or mapping from name to slice, pair or width, default=None
-        The columns of each view, see :func:`labelgap.views.from_blocks`; one view by default.
-    n_factors : int or float, default=0.5
-        Size of the space; a float is a fraction of the width of the narrowest view.
     alpha : float, default=1.0
         Weight of the labels against the agreement of the views.
     ridge : float, default=0.3
@@ -63,9 +53,6 @@ class LabelMe(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Iterative, Labe
         The method assumes complete views. "mean" fills absent ones with the means of the features,
         with a warning, as in the comparison of [2]_; "ignore" leaves their images out. Missing
         values inside a view have the mean of their feature either way.
-    scaling : {"balance"} or None, default="balance"
-        "balance" centres the features and divides each view by the root mean square length of its
-        rows; None leaves X as it is.
 
     Attributes
     ----------
@@ -75,8 +62,6 @@ class LabelMe(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Iterative, Labe
         Z, observed labels taken into account.
     coef_, intercept_ : ndarrays of shape (k, n_labels) and (n_labels,)
         B and c.
-    views_ : Views
-    scaling_ : ViewScaling
 
     Notes
     -----
@@ -92,10 +77,8 @@ class LabelMe(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Iterative, Labe
        learning. IJCAI, 2018.
     """
 
-    _allow_missing_features = True
-
-    views: Mapping[str, Any] | None = parameter(None, Mapping, None)
-    n_factors: int | float = parameter(0.5, AT_LEAST_ONE, Interval(Real, 0, 1, closed="right"))
+    views: Mapping[str, Any] | None = parameter(None)
+    n_factors: int | float = parameter(0.5)
     _: KW_ONLY
     alpha: float = parameter(1.0, POSITIVE)
     ridge: float = parameter(0.3, POSITIVE)
@@ -106,15 +89,11 @@ class LabelMe(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Iterative, Labe
     callback: Callable | None = parameter(None)
 
     def _fit(self, X: Any, labels: Labels) -> None:
-        self.views_ = covering_views(self.views, X)
-        values, there = dense_views(X, self.views_)
+        values, there = self._read_views(X, labels)
         k = count_factors(self.n_factors, self.views_)
-        require_every_view(self.views_, there)
-        if not labels.n_observed(unlabeled=True):
-            raise ValueError("y has no observed entry at all: give the labels of some rows")
         if self.absent == "mean":
             warn_of_filled_views(type(self).__name__, values, there)
-        self.scaling_: ViewScaling = learn_scaling(values, self.views_, self.scaling)
+        self.scaling_ = learn_scaling(values, self.views_, self.scaling)
         Y = labels.to_dense()
         seen = ~np.isnan(Y).all(axis=0)
         features = self.scaling_.filled(values)
@@ -129,7 +108,8 @@ class LabelMe(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Iterative, Labe
         self.coef_[:, seen] = params.B
         self.intercept_ = observed_prevalence(labels)
         self.intercept_[seen] = params.c
-        fitted, known = self._fitted(features, there), ~np.isnan(Y)
+        known = ~np.isnan(Y)
+        fitted = self._images(features, there) @ self.coef_ + self.intercept_
         self.slope_, self.level_ = fit_sigmoid(fitted[known], Y[known])
         self._n_features_out = k
 
@@ -141,26 +121,19 @@ class LabelMe(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Iterative, Labe
             found.append(View(rows, np.ascontiguousarray(features[rows, columns])))
         return found
 
-    def transform(self, X: Any) -> np.ndarray:
-        """Means of the images of rows under their views, of shape (n_samples, k)."""
-        values, there = dense_views(self._validate_predict(X), self.views_)
-        return self._embed(self.scaling_.filled(values), there)
+    def _embed(self, X: Any) -> np.ndarray:
+        """The means of the images of rows under their views."""
+        values, there = dense_views(X, self.views_)
+        return self._images(self.scaling_.filled(values), there)
 
-    def _embed(self, features: np.ndarray, there: np.ndarray) -> np.ndarray:
+    def _images(self, features: np.ndarray, there: np.ndarray) -> np.ndarray:
         parts = np.split(self.projections_, np.cumsum(list(self.views_.widths.values()))[:-1])
         views = self._views(features, there)
         total, count = image_sums(views, images_of(views, parts), len(features))
         return total / count[:, None]
 
-    def _fitted(self, features: np.ndarray, there: np.ndarray) -> np.ndarray:
-        return self._embed(features, there) @ self.coef_ + self.intercept_
-
     def _decision_function(self, X: Any) -> np.ndarray:
-        values, there = dense_views(X, self.views_)
-        return self.slope_ * self._fitted(self.scaling_.filled(values), there) + self.level_
-
-    def _predict_proba(self, X: Any) -> np.ndarray:
-        return expit(self._decision_function(X))
+        return self.slope_ * (self._embed(X) @ self.coef_ + self.intercept_) + self.level_
 
 
 class View(NamedTuple):

@@ -5,26 +5,21 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import KW_ONLY
 from itertools import islice
-from numbers import Real
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from scipy import linalg
-from scipy.special import expit
-from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
-from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils._param_validation import StrOptions
 
-from labelgap.estimator import LabelGapClassifier
 from labelgap.fitting import Monitor, Trace
 from labelgap.kernels.low_rank import low_rank_path, nuclear_norm, thin_svd
 from labelgap.labels import Labels
 from labelgap.parameters import AT_LEAST_ONE, POSITIVE, parameter, with_parameters
-from labelgap.views import count_factors, covering_views, require_every_view
+from labelgap.views import count_factors
 from labelgap_papers.kernels.two_thirds import cheapest_factors, factorise
-from labelgap_papers.methods._iterative import Iterative
 from labelgap_papers.methods._label_completion import CompletionProblem, complete_labels
 from labelgap_papers.methods._view_blocks import (
-    ViewScaling,
+    ViewEmbedding,
     dense_views,
     learn_scaling,
     warn_of_filled_views,
@@ -34,7 +29,7 @@ __all__ = ["LRMMC"]
 
 
 @with_parameters
-class LRMMC(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Iterative, LabelGapClassifier):
+class LRMMC(ViewEmbedding):
     """Low-rank multi-view learning in matrix completion [1]_.
 
     All views of a row share one vector b; labels and these vectors are then completed together:
@@ -53,10 +48,6 @@ class LRMMC(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Iterative, LabelG
 
     Parameters
     ----------
-    views : Views or mapping from name to slice, pair or width, default=None
-        The columns of each view, see :func:`labelgap.views.from_blocks`; one view by default.
-    n_factors : int or float, default=0.5
-        Size of the vectors; a float is a fraction of the width of the narrowest view.
     mu : float, default=0.001
         Weight of the nuclear norm of B. The loss is a mean over rows, the norm grows with them.
     eta : float, default=0.001
@@ -71,9 +62,6 @@ class LRMMC(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Iterative, LabelG
     feature_scale : float, default=10.0
         Root mean square of B in the completion. Labels that follow a direction of B cost less the
         longer B is there: large values make rows without labels follow their features more.
-    scaling : {"balance"} or None, default="balance"
-        "balance" centres the features and divides each view by the root mean square length of its
-        rows; None leaves X as it is.
     max_iter : int, default=500
         Iterations of the first problem, and steps of the second.
     n_steps : int, default=20
@@ -94,8 +82,6 @@ class LRMMC(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Iterative, LabelG
         Log-odds of the training rows, observed labels taken into account.
     coef_, intercept_ : ndarrays of shape (k, n_labels) and (n_labels,)
         From vectors to log-odds, for rows without labels.
-    views_ : Views
-    scaling_ : ViewScaling
     trace_, completion_trace_ : Trace
         Objectives of every iteration, to be minimised, and how the two parts ended.
 
@@ -124,10 +110,8 @@ class LRMMC(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Iterative, LabelG
        learning. IJCAI, 2018.
     """
 
-    _allow_missing_features = True
-
-    views: Mapping[str, Any] | None = parameter(None, Mapping, None)
-    n_factors: int | float = parameter(0.5, AT_LEAST_ONE, Interval(Real, 0, 1, closed="right"))
+    views: Mapping[str, Any] | None = parameter(None)
+    n_factors: int | float = parameter(0.5)
     _: KW_ONLY
     mu: float = parameter(1e-3, POSITIVE)
     eta: float = parameter(1e-3, POSITIVE)
@@ -142,14 +126,10 @@ class LRMMC(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Iterative, LabelG
     callback: Callable | None = parameter(None)
 
     def _fit(self, X: Any, labels: Labels) -> None:
-        self.views_ = covering_views(self.views, X)
-        values, there = dense_views(X, self.views_)
+        values, there = self._read_views(X, labels)
         k = count_factors(self.n_factors, self.views_)
-        require_every_view(self.views_, there)
-        if not labels.n_observed(unlabeled=True):
-            raise ValueError("y has no observed entry at all: give the labels of some rows")
         warn_of_filled_views(type(self).__name__, values, there)
-        self.scaling_: ViewScaling = learn_scaling(values, self.views_, self.scaling)
+        self.scaling_ = learn_scaling(values, self.views_, self.scaling)
         problem = LRMMCProblem(
             self.scaling_.filled(values),
             list(self.views_.values()),
@@ -192,18 +172,11 @@ class LRMMC(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Iterative, LabelG
         self.imputed_ = found.log_odds
         self.coef_, self.intercept_ = found.coef * scale, found.intercept
 
-    def transform(self, X: Any) -> np.ndarray:
-        """Vectors of rows, of shape (n_samples, k); absent views are filled with means."""
-        return self._embed(self._validate_predict(X))
-
     def _embed(self, X: Any) -> np.ndarray:
         return self.scaling_.filled(dense_views(X, self.views_)[0]) @ self._row_map
 
     def _decision_function(self, X: Any) -> np.ndarray:
         return self._embed(X) @ self.coef_ + self.intercept_
-
-    def _predict_proba(self, X: Any) -> np.ndarray:
-        return expit(self._decision_function(X))
 
 
 class LRMMCProblem(NamedTuple):

@@ -4,26 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import KW_ONLY
-from numbers import Real
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from scipy import linalg
-from scipy.special import expit
-from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
-from sklearn.utils._param_validation import Interval
 
-from labelgap.estimator import LabelGapClassifier
 from labelgap.fitting import Monitor
 from labelgap.kernels.low_rank import thin_svd
 from labelgap.kernels.probabilities import fit_sigmoid
 from labelgap.kernels.weighted_ridge import weighted_ridge
 from labelgap.labels import Labels, observed_prevalence
-from labelgap.parameters import AT_LEAST_ONE, POSITIVE, parameter, with_parameters
-from labelgap.views import count_factors, covering_views, require_every_view
+from labelgap.parameters import POSITIVE, parameter, with_parameters
+from labelgap.views import count_factors
 from labelgap_papers.kernels.two_thirds import leading_svd
-from labelgap_papers.methods._iterative import Iterative
-from labelgap_papers.methods._view_blocks import ViewScaling, dense_views, learn_scaling
+from labelgap_papers.methods._view_blocks import (
+    ViewEmbedding,
+    dense_views,
+    learn_scaling,
+)
 
 __all__ = ["MVLIV"]
 
@@ -32,7 +30,7 @@ _LEAST_RIDGE = 1e-8
 
 
 @with_parameters
-class MVLIV(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Iterative, LabelGapClassifier):
+class MVLIV(ViewEmbedding):
     """Multi-view learning with incomplete views, MVL-IV [1]_, and ridge regression of the labels.
 
     All views of a row are generated from one vector v:
@@ -46,10 +44,6 @@ class MVLIV(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Iterative, LabelG
 
     Parameters
     ----------
-    views : Views or mapping from name to slice, pair or width, default=None
-        The columns of each view, see :func:`labelgap.views.from_blocks`; one view by default.
-    n_factors : int or float, default=0.5
-        Size of the subspace; a float is a fraction of the width of the narrowest view.
     ridge : float, default=0.1
         Of the factors; without it a row whose views are narrower than the
         subspace has no unique vector. A row of a scaled view has mean squared length 1.
@@ -58,9 +52,6 @@ class MVLIV(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Iterative, LabelG
     unknown : {"ignore", "negative"}, default="ignore"
         Whether unknown labels are left out of the regressions or taken for irrelevant. The method
         itself knows no gaps in labels; comparisons in the literature count them as irrelevant.
-    scaling : {"balance"} or None, default="balance"
-        "balance" centres the features and divides each view by the root mean square length of its
-        rows; None leaves X as it is.
 
     Attributes
     ----------
@@ -70,8 +61,6 @@ class MVLIV(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Iterative, LabelG
         V.
     coef_, intercept_ : ndarrays of shape (k, n_labels) and (n_labels,)
         Of the regressions.
-    views_ : Views
-    scaling_ : ViewScaling
 
     Notes
     -----
@@ -88,10 +77,8 @@ class MVLIV(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Iterative, LabelG
        Image Processing 24, 2015.
     """
 
-    _allow_missing_features = True
-
-    views: Mapping[str, Any] | None = parameter(None, Mapping, None)
-    n_factors: int | float = parameter(0.5, AT_LEAST_ONE, Interval(Real, 0, 1, closed="right"))
+    views: Mapping[str, Any] | None = parameter(None)
+    n_factors: int | float = parameter(0.5)
     _: KW_ONLY
     ridge: float = parameter(0.1, POSITIVE)
     penalty: float = parameter(1.0, POSITIVE)
@@ -102,13 +89,9 @@ class MVLIV(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Iterative, LabelG
     callback: Callable | None = parameter(None)
 
     def _fit(self, X: Any, labels: Labels) -> None:
-        self.views_ = covering_views(self.views, X)
-        values, there = dense_views(X, self.views_)
+        values, there = self._read_views(X, labels)
         k = count_factors(self.n_factors, self.views_)
-        require_every_view(self.views_, there)
-        if not labels.n_observed(unlabeled=True):
-            raise ValueError("y has no observed entry at all: give the labels of some rows")
-        self.scaling_: ViewScaling = learn_scaling(values, self.views_, self.scaling)
+        self.scaling_ = learn_scaling(values, self.views_, self.scaling)
         gappy = read_gappy(self.scaling_.scaled(values), there, self.views_)
         monitor = self._monitor()
         start = leading_svd(self.scaling_.filled(values), k)[2].T
@@ -140,10 +123,6 @@ class MVLIV(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Iterative, LabelG
     def _fitted(self, V: np.ndarray) -> np.ndarray:
         return V @ self.coef_ + self.intercept_
 
-    def transform(self, X: Any) -> np.ndarray:
-        """Vectors of rows in the subspace, from the views they have; of shape (n_samples, k)."""
-        return self._embed(self._validate_predict(X))
-
     def impute_views(self, X: Any) -> np.ndarray:
         """X with absent views and missing values filled in, in the units of X; always dense."""
         X = self._validate_predict(X)
@@ -158,9 +137,6 @@ class MVLIV(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Iterative, LabelG
 
     def _decision_function(self, X: Any) -> np.ndarray:
         return self.slope_ * self._fitted(self._embed(X)) + self.level_
-
-    def _predict_proba(self, X: Any) -> np.ndarray:
-        return expit(self._decision_function(X))
 
 
 class ViewBlock(NamedTuple):

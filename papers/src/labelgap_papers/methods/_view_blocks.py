@@ -1,15 +1,24 @@
-"""The views of some rows as one dense matrix, scaled, with NaN for what is absent."""
+"""What methods for several views share: one dense, scaled matrix with NaN for what is absent."""
 
 from __future__ import annotations
 
 import warnings
-from typing import Any, Literal, NamedTuple
+from collections.abc import Mapping
+from numbers import Real
+from typing import Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
 from scipy import sparse
+from scipy.special import expit
+from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.utils._param_validation import Interval, StrOptions
 
+from labelgap.estimator import LabelGapClassifier
 from labelgap.fitting import FitWarning
-from labelgap.views import Views, require_a_view
+from labelgap.labels import Labels
+from labelgap.parameters import AT_LEAST_ONE, SharedParameter
+from labelgap.views import Views, covering_views, require_a_view, require_every_view
+from labelgap_papers.methods._iterative import Iterative
 
 ScalingName = Literal["balance", "standard"]
 
@@ -82,3 +91,58 @@ def warn_of_filled_views(owner: str, values: np.ndarray, there: np.ndarray) -> N
         FitWarning,
         stacklevel=5,
     )
+
+
+class ViewClassifier(Iterative, LabelGapClassifier):
+    """A classifier of rows with several views, some of them absent.
+
+    Attributes
+    ----------
+    views_ : Views
+    scaling_ : ViewScaling
+    """
+
+    views: Mapping[str, Any] | None
+    views_: Views
+    scaling_: ViewScaling
+    _allow_missing_features = True
+    _shared_parameters: ClassVar[dict[str, SharedParameter]] = {
+        **LabelGapClassifier._shared_parameters,
+        "views": SharedParameter(
+            "Views or mapping from name to slice, pair or width",
+            "The columns of each view, see :func:`labelgap.views.from_blocks`; by default one view.",
+            [Mapping, None],
+        ),
+        "n_factors": SharedParameter(
+            "int or float",
+            "Size of the vectors; a float is a fraction of the width of the narrowest view.",
+            [AT_LEAST_ONE, Interval(Real, 0, 1, closed="right")],
+        ),
+        "scaling": SharedParameter(
+            '{"balance"} or None',
+            "Whether views are centred, and rows of each have mean squared length 1.",
+            [StrOptions({"balance"}), None],
+        ),
+    }
+
+    def _read_views(self, X: Any, labels: Labels) -> tuple[np.ndarray, np.ndarray]:
+        self.views_ = covering_views(self.views, X)
+        values, there = dense_views(X, self.views_)
+        require_every_view(self.views_, there)
+        if not labels.n_observed(unlabeled=True):
+            raise ValueError("y has no observed entry at all: give the labels of some rows")
+        return values, there
+
+    def _predict_proba(self, X: Any) -> np.ndarray:
+        return expit(self._decision_function(X))
+
+
+class ViewEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ViewClassifier):
+    """A classifier that places rows in one space for all views."""
+
+    def transform(self, X: Any) -> np.ndarray:
+        """Return the vectors of rows from the views they have, of shape (n_samples, n_factors)."""
+        return self._embed(self._validate_predict(X))
+
+    def _embed(self, X: Any) -> np.ndarray:
+        raise NotImplementedError(f"{type(self).__name__} must implement _embed")

@@ -3,9 +3,7 @@
 from labelgap_papers.reproduction._explanations import Paper, Reason, load_papers, load_reasons
 from labelgap_papers.reproduction._page_contents import PageContents, page_contents
 from labelgap_papers.reproduction._pages import (
-    html_page,
     markdown_pages,
-    write_html_page,
     write_markdown_pages,
 )
 from labelgap_papers.reproduction._results import Entry, Reproduction, build_reproduction
@@ -19,11 +17,9 @@ __all__ = [
     "Reproduction",
     "ReproductionStatus",
     "build_reproduction",
-    "html_page",
     "load_papers",
     "load_reasons",
     "markdown_pages",
     "page_contents",
-    "write_html_page",
     "write_markdown_pages",
 ]

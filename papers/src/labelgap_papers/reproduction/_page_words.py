@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections import Counter
 from collections.abc import Sequence
 
 from labelgap_papers.reproduction import number_words as words
@@ -11,12 +10,6 @@ from labelgap_papers.reproduction._page_contents import Contest, ExperimentView
 from labelgap_papers.reproduction._results import varying
 from labelgap_papers.reproduction._statuses import ReproductionStatus
 from labelgap_papers.reproduction._tables_and_curves import Grid
-
-
-def grid_counts(grid: Grid) -> dict[ReproductionStatus, int]:
-    """Statuses of one table."""
-    found = Counter(cell.entry.status for line in grid.lines for cell in line.cells if cell.entry)
-    return {status: found[status] for status in ReproductionStatus}
 
 
 def grid_title(shown: ExperimentView, grid: Grid) -> str:
@@ -27,13 +20,7 @@ def grid_title(shown: ExperimentView, grid: Grid) -> str:
     return f"{words.setting_words(setting)} · {name}" if setting else name
 
 
-def is_first(shown: ExperimentView, grid: Grid) -> bool:
-    """Whether a table is open at the start: one metric of each setting."""
-    metrics = [one.name for one in shown.results.experiment.metrics]
-    return grid.metric.name == words.foremost(metrics)[0]
-
-
-def footnotes(grid: Grid, links: bool = False) -> list[str]:
+def footnotes(grid: Grid) -> list[str]:
     """Notes on the figures of a table, and why figures are refuted or were not measured."""
     told: dict[tuple[str, str, str], list[str]] = {}
     for line in grid.lines:
@@ -50,7 +37,7 @@ def footnotes(grid: Grid, links: bool = False) -> list[str]:
     for (status, reason, evidence), places in told.items():
         text = f"{status.capitalize()}: {_few(list(dict.fromkeys(places)))}. "
         text += words.sentence(reason)
-        found.append(f"{text} [Evidence]({evidence})." if links and evidence else text)
+        found.append(f"{text} [Evidence]({evidence})." if evidence else text)
     return found
 
 

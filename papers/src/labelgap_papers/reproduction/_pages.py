@@ -1,15 +1,13 @@
-"""The reproduction results as one HTML page without references to anything outside, and as Markdown."""
+"""The reproduction results as Markdown pages with pictures."""
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from labelgap.extras import require
 from labelgap.files import replacing
-from labelgap.plots.svg import inline_svg, svg_file
+from labelgap.plots.svg import svg_file
 from labelgap_papers.bench import MetricPlan
 from labelgap_papers.reproduction import number_words as words
 from labelgap_papers.reproduction._explanations import Explanations
@@ -22,79 +20,13 @@ from labelgap_papers.reproduction._page_contents import (
 )
 from labelgap_papers.reproduction._page_words import (
     footnotes,
-    grid_counts,
     grid_title,
-    is_first,
     ranks_words,
 )
 from labelgap_papers.reproduction._pictures import Picture
 from labelgap_papers.reproduction._results import Results
 from labelgap_papers.reproduction._statuses import ReproductionStatus
-from labelgap_papers.reproduction._tables_and_curves import GridCell, table_lines
-
-
-def html_page(view: PageContents, command: str, version: str) -> str:
-    """The page as HTML.
-
-    view : PageContents
-    command : str. What writes the page.
-    version : str. Of the library.
-    Returns str
-    """
-    jinja2 = require("jinja2", extra="report", purpose="the page of the reproduction results")
-    environment = jinja2.Environment(
-        loader=jinja2.PackageLoader("labelgap_papers.reproduction"),
-        autoescape=True,
-        undefined=jinja2.StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    environment.globals.update(
-        {name: getattr(words, name) for name in words.__all__},
-        inline=lambda picture: jinja2.filters.do_mark_safe(_inline(picture)),
-        grid_counts=grid_counts,
-        grid_title=grid_title,
-        is_first=is_first,
-        footnotes=footnotes,
-        ranks_words=ranks_words,
-        table_lines=table_lines,
-    )
-    page = environment.get_template("reproduction.html.j2").render(
-        view=view,
-        version=version,
-        command=command,
-        headline=words.headline(view.counts),
-        remainder=words.remainder(view.counts),
-        provisional=words.provisional(view.reproduction.entries),
-        machines=machines(view),
-    )
-    return page.lstrip()
-
-
-def write_html_page(view: PageContents, path: str | Path, command: str, version: str) -> None:
-    """Write the page; an existing file is replaced only when the new one is complete."""
-    page = html_page(view, command, version)
-    with replacing(Path(path)) as (partial,):
-        partial.write_text(page, encoding="utf-8")
-
-
-def _inline(picture: Picture) -> str:
-    return inline_svg(picture.raw, picture.name, picture.title, picture.description)
-
-
-def machines(view: PageContents) -> list[tuple[Any, ...]]:
-    """Numbers of rows by the software and the machine they were measured with."""
-    found: Counter[tuple[str, ...]] = Counter()
-    for results in view.reproduction.results:
-        for row in results.rows:
-            threads = "" if row.threads is None else str(row.threads)
-            found[row.python, _versions(row.versions), row.cpu, row.blas, threads] += 1
-    return [(n, *(one or "–" for one in facts)) for facts, n in found.most_common()]
-
-
-def _versions(versions: Mapping[str, str]) -> str:
-    return ", ".join(f"{name} {number}" for name, number in versions.items())
-
+from labelgap_papers.reproduction._tables_and_curves import GridCell
 
 FIGURES = "figures"
 _NO_BREAK = "\u00a0"
@@ -164,9 +96,8 @@ def _index(view: PageContents, command: str) -> str:
         f"From {view.reproduction.n_samples:,} rows in `rows`, one JSON line per measurement, with "
         "settings, seconds, commit and versions. After new rows:",
         f"```console\n$ {command}\n```",
-        "The same as one page for the browser, with colours: `labelgap bench report --out "
-        "reproduction.html`. To add a method to a table: one line in the file of its experiment, "
-        "`labelgap bench run`, and this command.",
+        "To add a method to a table: one line in the file of its experiment, `labelgap bench run`, and "
+        "this command.",
     ]
     return _joined(parts)
 
@@ -292,7 +223,7 @@ def _experiment(shown: ExperimentView, paper: str) -> list[str]:
         ]
         headings = ["", *(dataset.name for dataset in grid.datasets)]
         parts += [f"**{grid_title(shown, grid)}** ({direction})", _table(headings, lines)]
-        parts.append("\n".join(f"- {note}" for note in footnotes(grid, links=True)))
+        parts.append("\n".join(f"- {note}" for note in footnotes(grid)))
     for contest in shown.contests:
         parts += _contest(contest)
     for one in shown.curves:

@@ -16,7 +16,6 @@ from labelgap_papers.reproduction.number_words import (
     metric_short,
     metric_words,
     setting_words,
-    short,
 )
 
 
@@ -206,22 +205,3 @@ def _summary(curve: Mapping[Any, list[float]]) -> Curve:
         place: (statistics.fmean(curve[place]), min(curve[place]), max(curve[place]))
         for place in ordered
     }
-
-
-def table_lines(panel: Panel, most: int = 12) -> tuple[list[str], list[list[str]]]:
-    """Headings and lines of the numbers behind a panel; long curves are thinned out."""
-    places = list(dict.fromkeys(place for curve in panel.curves.values() for place in curve))
-    if all(not isinstance(place, str) for place in places):
-        places.sort()
-    if len(places) > most:
-        step = (len(places) - 1) / (most - 1)
-        places = [places[round(step * number)] for number in range(most)]
-    lines = [
-        [short(place), *(_mean(curve, place) for curve in panel.curves.values())]
-        for place in places
-    ]
-    return list(panel.curves), lines
-
-
-def _mean(curve: Curve, place: Any) -> str:
-    return f"{curve[place][0]:.4g}" if place in curve else "–"

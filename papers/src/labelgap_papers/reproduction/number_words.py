@@ -109,20 +109,6 @@ def difference_words(entry: Entry) -> str:
     return _with_sign(entry.difference, 3)
 
 
-def cell_words(entry: Entry) -> str:
-    """What to know of one figure, in a sentence for those who point at it."""
-    parts = [entry.status.value]
-    if entry.ours is not None:
-        parts.append(f"{entry.ours.n} of {entry.ours.planned} runs, budget {entry.ours.budget}")
-        if entry.status in (ReproductionStatus.BEATEN, ReproductionStatus.AHEAD) and not math.isnan(
-            entry.p
-        ):
-            parts.append(f"p {p_words(entry.p)} that it is no better")
-    if entry.reason:
-        parts.append(entry.reason)
-    return "; ".join(parts)
-
-
 def p_words(p: float) -> str:
     if math.isnan(p):
         return "–"
@@ -196,7 +182,6 @@ def provisional(entries: Iterable[Entry]) -> str:
 
 
 __all__ = [
-    "cell_words",
     "counted",
     "difference_words",
     "effect",

@@ -1,4 +1,4 @@
-"""The reproduction results as HTML and as Markdown, read as text."""
+"""The reproduction results as Markdown, read as text."""
 
 from __future__ import annotations
 
@@ -12,12 +12,10 @@ from labelgap_papers.reproduction import (
 )
 from labelgap_papers.reproduction import (
     build_reproduction,
-    html_page,
     load_papers,
     load_reasons,
     markdown_pages,
     page_contents,
-    write_html_page,
     write_markdown_pages,
 )
 from reproduction.made_results import (
@@ -27,9 +25,7 @@ from reproduction.made_results import (
     rows_of,
     stored,
 )
-from reproduction.outline import outline
 
-pytest.importorskip("jinja2")
 pytest.importorskip("matplotlib")
 
 COMMAND = "labelgap bench report"
@@ -74,66 +70,12 @@ def view(tmp_path_factory):
 
 
 @pytest.fixture(scope="module")
-def page(view):
-    return html_page(view, COMMAND, "0.1.0")
-
-
-@pytest.fixture(scope="module")
 def texts(view):
     return markdown_pages(view, COMMAND)
 
 
-def test_page_is_well_formed_and_refers_to_nothing_outside(page):
-    found = outline(page)
-    assert len(found.ids) == len(set(found.ids))
-    assert set(found.described) <= set(found.ids)
-    for link in found.links:
-        assert link == "data:," or link[1:] in found.ids, link
-    for inside in re.findall(r"url\(([^)]*)\)", page):
-        assert inside[1:] in found.ids
-    assert "<script" not in page
-    # the names of the drawing language are no addresses
-    assert set(re.findall(r'https?://[^"<\s]+', page)) <= {
-        "http://www.w3.org/2000/svg",
-        "http://www.w3.org/1999/xlink",
-    }
-
-
-def test_page_shows_every_figure_of_its_tables_once(view, page):
-    for status, n in view.reproduction.counts("GMFS", "2").items():
-        assert page.count(f'class="cell v-{status.slug}" title') >= n
-    cells = re.findall(r'class="cell v-[a-z-]+" title', page)
-    assert len(cells) == 49 + 6
-    shown = {one for one in Status if view.counts[one]}
-    assert shown >= {
-        Status.BEATEN,
-        Status.BELOW,
-        Status.REFUTED,
-        Status.NOT_BUILT,
-    }
-
-
-def test_page_counts_all_figures(view, page):
-    assert "Of 1,626 published figures" in page
-    for status, n in view.counts.items():
-        assert f"<strong>{n:,}</strong><b>{status.symbol} {status}</b>" in page
-
-
-def test_page_has_all_pictures(page):
-    assert page.count('class="drawing"') == 1 + 2 + 2
-    assert "var(--series-1)" in page
-    assert "style=" not in page.split("<svg", 1)[1].split("</svg>", 1)[0]
-
-
-def test_text_is_escaped(page):
-    assert "A &lt;b&gt;table&lt;/b&gt;" in page
-    assert "&lt;i&gt;No&lt;/i&gt;." in page
-    assert "This &amp; that." in page
-    assert "&lt;u&gt;This&lt;/u&gt; does not." in page
-    assert "sun &amp; sea, sand" in page
-
-
-def test_reasons_stand_under_the_tables(page):
+def test_reasons_stand_under_the_tables(texts):
+    page = texts["gmfs.md"]
     assert "Data not public: delicious. Nobody has it." in page
     assert "Not built: CMFS. Too hard." in page
     assert (
@@ -187,21 +129,17 @@ def test_files_are_complete_or_untouched(view, tmp_path, monkeypatch):
     (tmp_path / "figures" / "old.svg").write_text("old")
     written = write_markdown_pages(view, tmp_path, COMMAND)
     assert sorted(written) == sorted(p for p in tmp_path.rglob("*") if p.is_file())
-    target = tmp_path / "reproduction.html"
-    target.write_text("old")
+    index = (tmp_path / "index.md").read_text(encoding="utf-8")
     broken = replace(view, papers=(*view.papers, None))
     with pytest.raises(Exception, match="None"):
-        write_html_page(broken, target, COMMAND, "0.1.0")
-    assert target.read_text() == "old"
-    write_html_page(view, target, COMMAND, "0.1.0")
-    assert target.read_text(encoding="utf-8").startswith("<!doctype html>")
+        write_markdown_pages(broken, tmp_path, "another command")
+    assert (tmp_path / "index.md").read_text(encoding="utf-8") == index
 
 
 def test_an_empty_folder_makes_a_page_too(tmp_path):
     experiment = experiment_of("GMFS", "2")
     reproduction = build_reproduction([experiment], stored(tmp_path / "rows"), load_papers())
     view = page_contents(reproduction)
-    outline(html_page(view, COMMAND, "0.1.0"))
     assert "1,626 were not measured yet" in markdown_pages(view, COMMAND)["index.md"]
 
 
