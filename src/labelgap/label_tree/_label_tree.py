@@ -56,7 +56,7 @@ class ProbabilisticLabelTree(LabelGapClassifier):
         Nodes of each level that a row follows, in training and prediction.
     max_leaf : int, default=64
         Labels of a branch that are not parted further. So many labels have no tree at all.
-    prune : float, default=0.07
+    prune : float, default=0.06
         The smallest coefficients of each node are set to zero while their squares make up less than
         this fraction of all.
     unit_rows : bool, default=True
@@ -128,7 +128,7 @@ class ProbabilisticLabelTree(LabelGapClassifier):
         n_trees: int = 1,
         beam: int = 10,
         max_leaf: int = 64,
-        prune: float = 0.07,
+        prune: float = 0.06,
         unit_rows: bool = True,
         tol: float = 0.1,
         max_iter: int = 20,

@@ -202,7 +202,9 @@ def _fit_level(
         intercepts[starts[group] : starts[group + 1]] = constants
     indices = np.concatenate([part[1] for part in found])
     data = np.concatenate([part[2] for part in found])
+    # indices of 32 bits stay so where the number of coefficients allows
     indptr = np.concatenate([[0], np.cumsum(counts)])
+    indptr = indptr.astype(np.int32 if indptr[-1] <= np.iinfo(np.int32).max else np.int64)
     weights = sparse.csr_array((data, indices, indptr), shape=(n_nodes, X.shape[1]))
     n_iter = max(int(part[4].max()) for part in found)
     return Level(np.asarray(starts), weights, intercepts, np.array(_MIX, np.float32), n_iter)
