@@ -183,6 +183,16 @@ def test_a_private_import_is_found():
     assert private_imports("from labelgap import _records", "labelgap_papers.bench")
 
 
+def test_private_modules_leave_public_names_to_their_package():
+    listing = [
+        path.name
+        for folder in PACKAGES.values()
+        for path in folder.rglob("_*.py")
+        if path.name != "__init__.py" and "\n__all__ = " in path.read_text(encoding="utf-8")
+    ]
+    assert not listing
+
+
 def test_no_class_name_is_taken_twice():
     places: dict[str, list[str]] = {}
     for folder in PACKAGES.values():

@@ -21,8 +21,6 @@ import types
 from dataclasses import MISSING, fields, is_dataclass
 from typing import Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
 
-__all__ = ["from_plain", "to_plain"]
-
 T = TypeVar("T")
 
 

@@ -8,8 +8,6 @@ from typing import Any
 
 from labelgap.auditing._audit_text import audit_tables
 
-__all__ = ["TABLES", "columns_of"]
-
 # what a table is made of, by its name
 TABLES: dict[str, Callable[[Any], Any]] = {
     "suggestions": lambda audit: audit_tables(audit)[0],

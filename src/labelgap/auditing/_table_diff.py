@@ -18,8 +18,6 @@ from labelgap.estimation import Recalibration, recalibrate
 from labelgap.extras import require
 from labelgap.labels import Labels, as_labels
 
-__all__ = ["LabelChange", "TableDiff", "diff"]
-
 
 @dataclass(frozen=True)
 class LabelChange:

@@ -10,8 +10,6 @@ from typing import Any
 from labelgap.data._contents import DataFormatError
 from labelgap.files import replacing
 
-__all__ = ["flat_records", "write_preannotations"]
-
 _MODEL = "labelgap"
 Suggested = Mapping[str, Sequence[tuple[str, float]]]
 

@@ -16,8 +16,6 @@ from labelgap.data._saved_datasets import is_saved_dataset, read_saved_dataset
 from labelgap.data._table_readers import TABLE_SUFFIXES, reader_of
 from labelgap.extras import require
 
-__all__ = ["DATABASES", "Part", "TableName", "read_frame"]
-
 _DUCKDB = (".duckdb", ".ddb")
 _SQLITE = (".sqlite", ".sqlite3", ".db")
 DATABASES = (*_DUCKDB, *_SQLITE)

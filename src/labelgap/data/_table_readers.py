@@ -15,8 +15,6 @@ from labelgap.data._annotation_exports import flat_records
 from labelgap.data._contents import DataFormatError
 from labelgap.extras import require
 
-__all__ = ["TABLE_SUFFIXES", "FileFrame", "reader_of"]
-
 _MARKS = (",", ";", "\t", "|")
 _SAMPLE_LINES = 60
 # whole numbers that an integer of 64 bits, or a floating-point number, holds exactly

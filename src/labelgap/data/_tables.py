@@ -25,8 +25,6 @@ from labelgap.labels import (
 )
 from labelgap.labels.states import is_missing, shown
 
-__all__ = ["add_words", "fit_tfidf", "match_columns", "read_label_table", "read_table"]
-
 Implicit = Literal["negative", "unknown", "unlabeled"]
 _LARGEST_EXACT = 2.0**53
 

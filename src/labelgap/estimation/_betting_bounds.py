@@ -23,8 +23,6 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["TotalBounds", "certified_recall", "total_interval"]
-
 _STAKES = np.array([0.1, 0.25, 0.5, 0.75, 0.9, 0.97])
 _MOST_POINTS = 600
 _ENOUGH = 1e250

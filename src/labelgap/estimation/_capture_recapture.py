@@ -15,14 +15,6 @@ from scipy import sparse
 
 from labelgap.labels import Labels, as_labels
 
-__all__ = [
-    "SourceOverlap",
-    "TwoSources",
-    "capture_recapture",
-    "chao_lower_bound",
-    "compare_sources",
-]
-
 _NORMAL_95 = 1.959964
 
 

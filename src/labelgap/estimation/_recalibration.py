@@ -22,15 +22,6 @@ from scipy.special import expit, log_expit, logit
 from labelgap.estimation._betting_bounds import total_interval
 from labelgap.estimation._sampling_design import SamplingDesign
 
-__all__ = [
-    "MissingTotal",
-    "Recalibration",
-    "answers_for_width",
-    "estimate_missing",
-    "expected_width",
-    "recalibrate",
-]
-
 _SHIFT_DEVIATION, _SLOPE_MEAN, _SLOPE_DEVIATION = 3.0, 0.75, 0.5
 _SHIFTS = np.linspace(-7.0, 9.0, 33)
 _SLOPES = np.linspace(0.0, 2.6, 14)

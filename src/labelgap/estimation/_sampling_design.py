@@ -16,8 +16,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-__all__ = ["SamplingDesign", "design_sample", "draw_entries"]
-
 _LEAST, _MOST = 1e-6, 1 - 1e-6
 
 

@@ -19,8 +19,6 @@ from labelgap.estimator import LabelGapClassifier
 from labelgap.memory import block_size
 from labelgap.models.rmfl import RMFL, RMFLCV
 
-__all__ = ["LinearForm", "NotLinearError", "linear_form"]
-
 _SCALES, _ROWS_PER_SCALE = (0.03, 1.0, 30.0), 16
 _RELATIVE, _OF_PROBABILITY = 1e-7, 1e-7
 

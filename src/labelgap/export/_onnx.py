@@ -17,8 +17,6 @@ from labelgap import __version__
 from labelgap.export._linear import LinearForm, NotLinearError, linear_form
 from labelgap.extras import require
 
-__all__ = ["to_onnx"]
-
 _OPSET, _IR_VERSION = 17, 8
 _INPUT, _SCORES, _PROBABILITIES = "features", "scores", "probabilities"
 

@@ -10,8 +10,6 @@ from typing import Any
 
 from labelgap.fitting._monitor import Progress
 
-__all__ = ["ProgressBar", "counting"]
-
 _WIDTH = 30
 
 

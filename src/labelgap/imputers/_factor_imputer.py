@@ -15,8 +15,6 @@ from labelgap.kernels.logistic import log_losses
 from labelgap.labels import Labels, LabelWarning, State, observed_prevalence
 from labelgap.models.mllcs import MLLCS
 
-__all__ = ["FactorImputer"]
-
 Settings = dict[str, float]
 
 # from few to many; the search begins in the middle and goes on while it gains

@@ -10,14 +10,6 @@ from sklearn.base import BaseEstimator, clone
 
 from labelgap.labels import Labels
 
-__all__ = [
-    "EstimatorImputer",
-    "Imputer",
-    "check_imputers",
-    "cross_fitted",
-    "draw_folds",
-]
-
 # with few rows, what is learned about one depends much on which others take part
 _FEWEST_FOLDS, _MOST_FOLDS, _ROWS_FITTED = 2, 5, 10_000
 

@@ -11,8 +11,6 @@ from labelgap.baselines import KNeighborsLabels
 from labelgap.imputers._imputer import Imputer
 from labelgap.labels import Labels
 
-__all__ = ["NeighborsImputer"]
-
 
 class NeighborsImputer(Imputer):
     """Impute the fraction of a label among the nearest rows in which it is known.

@@ -30,8 +30,6 @@ from labelgap.one_vs_rest import (
     readable_by_workers,
 )
 
-__all__ = ["PerLabelImputer", "is_forest"]
-
 # scikit-learn's words on rows that every tree saw
 _SEEN_BY_ALL = "Some inputs do not have OOB scores"
 # a code nearer to zero than this is left out, which keeps the codes of rare labels sparse

@@ -24,8 +24,6 @@ from labelgap.kernels.joint_ridge import (
 from labelgap.labels import Labels, State
 from labelgap.memory import block_size
 
-__all__ = ["RidgeImputer"]
-
 _FEATURE_PENALTIES = (10.0, 3.0, 30.0, 1.0, 100.0)
 _LABEL_PENALTIES = (5.0, 1.0, 25.0)
 _INTERCEPT_PENALTY = 1e-6

@@ -13,8 +13,6 @@ from sklearn.base import clone
 from labelgap.imputers._imputer import Imputer, cross_fitted
 from labelgap.labels import Labels
 
-__all__ = ["StackingImputer"]
-
 
 class StackingImputer(Imputer):
     """Impute with a weighted mean of imputers, with the same weights for all labels.

@@ -6,8 +6,6 @@ import numpy as np
 from scipy import sparse
 from sklearn.preprocessing import normalize
 
-__all__ = ["cluster_labels", "level_edges", "positive_means"]
-
 _MOST_STEPS = 10
 _LEAST_GAIN = 1e-4
 # nested halvings of the labels from one level of the tree to the next: at most 64 children

@@ -9,8 +9,6 @@ from scipy import sparse
 
 from labelgap.labels import Labels, State
 
-__all__ = ["NodeTargets", "label_targets", "node_targets"]
-
 _MOST_PREVALENT = 0.999
 
 

@@ -17,8 +17,6 @@ from labelgap.kernels.products import prepare_features
 from labelgap.label_tree._node_targets import NodeTargets
 from labelgap.memory import block_size
 
-__all__ = ["Level", "Settings", "Tree", "fit_levels", "search"]
-
 # log-odds of a node from the log-odds of its parent and its own margin, where no rows are left out
 _MIX = (0.0, 0.2, 4.0)
 _FEWEST_ROWS_LEFT_OUT = 200

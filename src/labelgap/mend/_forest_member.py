@@ -24,8 +24,6 @@ from labelgap.labels import observed_prevalence
 from labelgap.memory import block_size
 from labelgap.mend._member import Member, Teaching
 
-__all__ = ["ForestMember"]
-
 # combinations of labels that trees split by, where there are more labels
 _MOST_OUTPUTS = 16
 _MOST_LABELS = 2000

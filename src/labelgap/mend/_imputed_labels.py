@@ -14,15 +14,6 @@ from labelgap.mend._selection import Candidate
 from labelgap.one_vs_rest import SoftLabel, known_entries
 from labelgap.propensity import calibration_shift, unlabeled_posterior
 
-__all__ = [
-    "ImputedLabels",
-    "held_out_pseudo_labels",
-    "impute_label",
-    "unlabeled_rows",
-    "with_sum",
-    "worth_keeping",
-]
-
 _NEVER = 1e-9
 _SHIFT_TOLERANCE = 1e-4
 _TINY = 1e-3

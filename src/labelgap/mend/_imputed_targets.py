@@ -19,8 +19,6 @@ from labelgap.mend._known_labels import ResidualCorrelation, spread
 from labelgap.mend._member import ImputedTargets, Member, Teaching
 from labelgap.propensity import relevance_log_odds, unlabeled_posterior
 
-__all__ = ["impute_targets"]
-
 # beyond this many operations the labels of a row say nothing of each other
 _MOST_OPERATIONS = 3e11
 _NEVER = 1e-3

@@ -18,8 +18,6 @@ from labelgap.labels import observed_prevalence
 from labelgap.memory import block_size
 from labelgap.mend._member import Member, Teaching, labels_to_choose_by
 
-__all__ = ["KernelMember"]
-
 _ALPHAS = (0.1, 0.5, 2.0)
 # times the usual gamma: the width is the mean distance between rows, and half of it
 _GAMMAS = (1.0, 4.0)

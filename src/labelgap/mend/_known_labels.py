@@ -18,8 +18,6 @@ import numpy as np
 
 from labelgap.labels import Labels
 
-__all__ = ["ResidualCorrelation", "spread"]
-
 # chosen on yeast and rcv1subset1, with and without gaps
 _RIDGE = 0.5
 _LEAST_SPREAD = 0.2

@@ -11,16 +11,6 @@ import numpy as np
 from labelgap.extras import require
 from labelgap.labels import Labels
 
-__all__ = [
-    "ImputedTargets",
-    "Limits",
-    "Member",
-    "Teaching",
-    "accelerator",
-    "fold_of_rows",
-    "labels_to_choose_by",
-]
-
 # about two minutes of two processors
 _OPERATIONS = 6e12
 # how much more an accelerator does in the same time

@@ -46,8 +46,6 @@ from labelgap.one_vs_rest import check_device, readable_by_workers
 from labelgap.parameters import AT_LEAST_ONE, POSITIVE, parameter, with_parameters
 from labelgap.propensity import relevance_log_odds
 
-__all__ = ["Mend"]
-
 
 def _learns_streams(mend: Mend) -> bool:
     return hasattr(mend.estimator, "partial_fit")

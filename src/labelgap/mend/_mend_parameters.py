@@ -10,14 +10,6 @@ import numpy as np
 from labelgap.labels import Labels
 from labelgap.mend._self_training import frequency_of_labels, frequency_reached
 
-__all__ = [
-    "check_class_weight",
-    "check_defaults",
-    "frequency_of",
-    "given_frequency",
-    "given_thresholds",
-]
-
 
 def check_defaults(mend: Any) -> None:
     """Raise a ValueError where a parameter is given that several kinds of models do not have."""

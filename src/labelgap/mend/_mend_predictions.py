@@ -16,8 +16,6 @@ from labelgap.mend._selection import ValidationResult
 from labelgap.one_vs_rest import ConstantLabel, all_scores, readable_by_workers
 from labelgap.propensity import relevance_log_odds
 
-__all__ = ["MendPredictions"]
-
 
 class MendPredictions(LabelGapClassifier):
     """The half of Mend that predicts; the other half fits what is named here."""

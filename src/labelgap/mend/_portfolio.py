@@ -22,8 +22,6 @@ from labelgap.mend._imputed_targets import impute_targets
 from labelgap.mend._member import Limits, Member, Teaching, accelerator, fold_of_rows
 from labelgap.mend._portfolio_members import MEMBERS
 
-__all__ = ["LeaderboardRow", "Portfolio", "fit_portfolio", "greedy_weights"]
-
 _STEPS = 50
 # positives after which a label's own weights count as much as the common ones
 _PRIOR_POSITIVES = 200

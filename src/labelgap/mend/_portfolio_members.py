@@ -22,8 +22,6 @@ from labelgap.mend._forest_member import ForestMember
 from labelgap.mend._kernel_member import KernelMember
 from labelgap.mend._member import Member, Teaching, labels_to_choose_by
 
-__all__ = ["MEMBERS", "ImputedNetworkMember", "NetworkMember"]
-
 # unit rows gain on bibtex (1,836 features), and lose on corel5k (499)
 _MANY_FEATURES = 1000
 # of the mean loss: validation does not see what a smaller one would gain

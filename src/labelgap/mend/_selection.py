@@ -18,20 +18,6 @@ from sklearn.metrics import roc_auc_score
 from labelgap.kernels.logistic import log_losses
 from labelgap.kernels.probabilities import fit_sigmoid
 
-__all__ = [
-    "PLAIN",
-    "Candidate",
-    "CandidateScores",
-    "ValidationResult",
-    "area_difference_error",
-    "expected_f1_helps",
-    "expected_f1_threshold",
-    "hold_out",
-    "score_candidate",
-    "select_candidate",
-    "shrink",
-]
-
 _LEAST_VARIANCE = 1e-12
 
 

@@ -43,8 +43,6 @@ from labelgap.propensity import (
     top_scored_fraction,
 )
 
-__all__ = ["SelfTraining"]
-
 _FEWEST_OF_EACH = 3
 _PSEUDO_LABEL_FOLDS = 3
 

@@ -12,8 +12,6 @@ from labelgap.labels import Labels, observed_prevalence
 from labelgap.mend._training_rows import TrainingRows
 from labelgap.one_vs_rest import ConstantLabel, known_entries
 
-__all__ = ["learn_more"]
-
 
 def learn_more(
     models: list, estimator: Any, X: Any, labels: Labels, table: TrainingRows, class_weight: Any

@@ -14,8 +14,6 @@ from labelgap.imputers import draw_folds
 from labelgap.mend._selection import hold_out
 from labelgap.one_vs_rest import SoftLabel
 
-__all__ = ["TrainingRows", "class_weighted"]
-
 # rows of weighted training at most, for each row that is given
 _MOST_COPIES = 3
 

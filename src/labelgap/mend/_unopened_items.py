@@ -23,8 +23,6 @@ from labelgap.labels import Labels, State
 from labelgap.mend._member import fold_of_rows
 from labelgap.propensity import top_scored_fraction, unopened_probability
 
-__all__ = ["find_unopened_items", "unopened_posterior", "with_unknown_rows"]
-
 _FOLDS = 5
 _FEWEST = 0.01
 

@@ -14,8 +14,6 @@ from sklearn.utils.validation import _check_method_params, _num_samples
 
 from labelgap.model_selection._splits_and_scorers import as_scorers, as_splitter
 
-__all__ = ["cross_val_predict", "cross_val_score", "cross_validate"]
-
 
 def cross_validate(
     estimator: Any,

@@ -8,8 +8,6 @@ from sklearn import model_selection
 
 from labelgap.model_selection._splits_and_scorers import as_scorers, as_splitter
 
-__all__ = ["GridSearchCV", "RandomizedSearchCV"]
-
 
 class _SearchOfLabels:
     """Read ``cv`` and ``scoring`` for labels with gaps before scikit-learn's search does."""

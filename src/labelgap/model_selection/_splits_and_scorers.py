@@ -14,8 +14,6 @@ from labelgap.metrics import METRICS, get_metric, get_scorer
 from labelgap.model_selection._stratified_folds import IterativeStratification
 from labelgap.targets import is_vector
 
-__all__ = ["as_scorers", "as_splitter"]
-
 # scikit-learn's names of scorers that are called otherwise here
 _NAMES = {
     "accuracy": "subset_accuracy",

@@ -20,8 +20,6 @@ from sklearn.utils.validation import _num_samples
 from labelgap.kernels.stratification import assign_folds, refine_folds
 from labelgap.labels import Labels, as_labels
 
-__all__ = ["IterativeStratification", "stratified_folds"]
-
 # How much one row too many counts, relative to the labels of an average row. A light weight lets
 # rows move freely while the labels are evened out; the last pass then settles the sizes.
 _SIZE_WEIGHT = 0.1

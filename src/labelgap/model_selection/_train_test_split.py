@@ -13,8 +13,6 @@ from sklearn.utils.validation import _num_samples
 from labelgap.model_selection._stratified_folds import stratified_folds
 from labelgap.targets import is_vector
 
-__all__ = ["train_test_split"]
-
 
 def train_test_split(
     *arrays: Any,

@@ -18,8 +18,6 @@ import torch
 from scipy import sparse
 from torch import Tensor
 
-__all__ = ["BatchedNetworks", "SparseRows", "as_input"]
-
 _EPSILON = 1e-5
 _MOMENTUM = 0.1
 

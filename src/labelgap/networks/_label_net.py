@@ -23,8 +23,6 @@ from labelgap.memory import block_size
 from labelgap.networks._targets import observed_targets, stacked_targets, targets_of_rows
 from labelgap.parameters import AT_LEAST_ONE, NOT_NEGATIVE, POSITIVE, parameter, with_parameters
 
-__all__ = ["LabelNet"]
-
 _EPSILON = 1e-5
 # an input for each known label costs this many labels squared in weights
 _MOST_LABEL_INPUTS = 1000

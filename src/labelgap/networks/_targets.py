@@ -8,8 +8,6 @@ import numpy as np
 
 from labelgap.labels import Labels
 
-__all__ = ["observed_targets", "stacked_targets", "targets_of_rows"]
-
 
 def observed_targets(labels: Labels) -> Callable[[np.ndarray], np.ndarray]:
     """Return a function of rows that gives their observed entries, NaN where unknown."""

@@ -15,15 +15,6 @@ from labelgap import losses
 from labelgap.fitting import Progress
 from labelgap.networks._batched_networks import BatchedNetworks, SparseRows, as_input
 
-__all__ = [
-    "TrainedNetworks",
-    "TrainingSettings",
-    "TrainingTargets",
-    "continue_training",
-    "known_codes",
-    "train",
-]
-
 # dense targets of some rows, for all networks or for each: 1, 0, probabilities, NaN where unknown
 Targets = Callable[[np.ndarray], np.ndarray]
 

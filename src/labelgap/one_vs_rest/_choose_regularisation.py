@@ -12,8 +12,6 @@ from labelgap.kernels.logistic import LogisticTargets, fit_logistic
 from labelgap.kernels.products import linear_part, prepare_features
 from labelgap.one_vs_rest._fit_labels import SoftLabel
 
-__all__ = ["choose_strengths"]
-
 # in units of 1 / the mean variance of a row: from means alone to nearly no penalty
 _GRID = 10.0 ** np.arange(-1.0, 4.0, 0.5)
 _MOST_ROWS, _FEWEST_ROWS = 20_000, 40

@@ -22,21 +22,6 @@ from labelgap.kernels.products import Features, prepare_features
 from labelgap.labels import Labels
 from labelgap.memory import block_size
 
-__all__ = [
-    "ConstantLabel",
-    "SoftLabel",
-    "all_scores",
-    "are_fitted_together",
-    "check_device",
-    "fit_labels",
-    "fit_together",
-    "has_squared_penalty",
-    "known_entries",
-    "readable_by_workers",
-    "rounded",
-    "scores_of",
-]
-
 # a probability that far from 0 or 1 counts as certain: one row in place of two
 _CERTAIN = 0.01
 # labels fitted at once to sparse rows: the coefficients of a block stay in the cache

@@ -30,8 +30,6 @@ from sklearn.utils.validation import has_fit_parameter
 from labelgap.memory import block_size
 from labelgap.one_vs_rest._fit_labels import SoftLabel, rounded
 
-__all__ = ["SoftLabelTrees", "fit_ridges", "fit_soft", "have_one_factorisation", "split_by_gini"]
-
 _EXACT = ("auto", "cholesky", "svd")
 _REGRESSORS = {
     RandomForestClassifier: RandomForestRegressor,

@@ -25,15 +25,6 @@ from labelgap.propensity import wilson_interval
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = [
-    "plot_calibration",
-    "plot_item_completeness",
-    "plot_label_completeness",
-    "plot_label_quality",
-    "plot_learning_curve",
-    "plot_suggestions",
-]
-
 _QUALITIES = {"average_precision": "average precision", "auc": "area under the ROC curve"}
 _STATES = {"zero": "recorded as zero", "unknown": "unknown"}
 

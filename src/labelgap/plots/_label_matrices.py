@@ -18,8 +18,6 @@ if TYPE_CHECKING:
 
     from labelgap.auditing import CooccurrenceMap
 
-__all__ = ["plot_cooccurrence", "plot_label_correlation"]
-
 
 def plot_cooccurrence(
     source: Any,

@@ -21,8 +21,6 @@ from labelgap.plots.svg import COLOURS, INK, STYLES
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["plot_selected_features", "plot_topics", "plot_trace"]
-
 
 def plot_topics(source: Any, n_topics: int = 6, n_labels: int = 8, ax: Axes | None = None) -> Axes:
     """Show the strongest labels of the most used topics, one column per topic.

@@ -10,15 +10,6 @@ from typing import Any
 import numpy as np
 from scipy.optimize import brentq
 
-__all__ = [
-    "bounded_relevance",
-    "label_frequencies",
-    "obvious_first_posterior",
-    "opened_label_frequency",
-    "opened_without_labels",
-    "unopened_probability",
-]
-
 _SURE, _MOST = 0.95, 0.99
 _LEAST, _CERTAIN = 1e-3, 0.999
 _PRIOR_ENTRIES, _PRIOR_POSITIVES = 5.0, 100.0

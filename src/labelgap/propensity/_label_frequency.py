@@ -19,20 +19,6 @@ from scipy.special import expit
 
 from labelgap.kernels.probabilities import log_odds
 
-__all__ = [
-    "FrequencyEstimate",
-    "TopScoredFraction",
-    "calibration_shift",
-    "estimate_label_frequency",
-    "fit_slope",
-    "label_frequency_mode",
-    "relevance_log_odds",
-    "top_scored_fraction",
-    "top_scored_fraction_of_bins",
-    "unlabeled_posterior",
-    "wilson_interval",
-]
-
 _NEVER = 1e-12
 _FEWEST = 30
 _STEP, _COARSE = 0.02, 5

@@ -27,16 +27,6 @@ from sklearn.utils.extmath import randomized_svd
 
 from labelgap.auditing import Audit, Estimate
 
-__all__ = [
-    "AnswerPosterior",
-    "ReviewCandidates",
-    "expected_probability",
-    "item_traits",
-    "learn_from_answers",
-    "remaining_missing",
-    "review_candidates",
-]
-
 _LEAST_PROBABILITY, _FADING, _NORMAL_95 = 1e-4, 0.05, 1.96
 _MAX_ITER, _TOL = 25, 1e-4
 # prior of the scale: log-odds are as good as they stand, give or take

@@ -10,8 +10,6 @@ import numpy as np
 
 from labelgap.review._answer_model import ReviewCandidates, prior_log_odds
 
-__all__ = ["BackgroundRescoring", "Rescore"]
-
 _FEWEST_ANSWERS, _GROWTH = 20, 1.25
 _log = logging.getLogger(__name__)
 

@@ -12,17 +12,6 @@ from typing import NamedTuple
 
 from labelgap.auditing import Decision, ReviewDecisions
 
-__all__ = [
-    "DECISIONS",
-    "DecisionStore",
-    "ForeignReviewError",
-    "LastDecision",
-    "RandomDraw",
-    "RequestReusedError",
-    "StoredDecision",
-    "is_decision_store",
-]
-
 DECISIONS = ("accept", "reject", "unsure", "skip", "withdraw")
 """The decisions about an entry: *unsure* is an answer, *skip* puts the question off, *withdraw* takes the
 last decision back."""

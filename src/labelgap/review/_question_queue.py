@@ -30,8 +30,6 @@ import numpy as np
 
 from labelgap.review._answer_model import AnswerPosterior, ReviewCandidates, expected_probability
 
-__all__ = ["choose_batch"]
-
 # of a label so many entries compete for a question, and so many stand for all that it may change
 _MOST_ASKED, _MOST_AFFECTED = 64, 128
 # labels beyond the most promising ones compete by their probabilities alone

@@ -25,8 +25,6 @@ from labelgap.estimation import (
 from labelgap.review._decision_store import DecisionStore, RandomDraw
 from labelgap.review._review_tally import Entry, ReviewTally
 
-__all__ = ["Population", "RandomPart", "ReviewCertificate"]
-
 
 @dataclass(frozen=True)
 class Population:

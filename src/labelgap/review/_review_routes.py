@@ -16,8 +16,6 @@ from labelgap.review._review_session import Question
 if TYPE_CHECKING:
     from labelgap.review._review_server import ReviewServer
 
-__all__ = ["ROUTES", "RefusedError", "ServerAnswer"]
-
 _LONGEST_NAME, _LONGEST_COMMENT = 200, 2000
 _LARGEST_BATCH = 200
 

@@ -23,8 +23,6 @@ from labelgap.extras import require
 from labelgap.review._review_routes import ROUTES, RefusedError, ServerAnswer
 from labelgap.review._review_session import Review
 
-__all__ = ["ReviewServer"]
-
 _LOOPBACK = "127.0.0.1"
 _LARGEST_BODY = 1 << 16
 _MOST_CONNECTIONS, _BACKLOG, _N_THREADS = 2000, 2048, 8

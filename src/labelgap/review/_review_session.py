@@ -25,15 +25,6 @@ from labelgap.review._question_queue import choose_batch
 from labelgap.review._random_part import Population, RandomPart, ReviewCertificate
 from labelgap.review._review_tally import Disagreement, Entry, ReviewTally, is_answer
 
-__all__ = [
-    "ItemLabel",
-    "Question",
-    "Review",
-    "ReviewProgress",
-    "UnknownEntryError",
-    "batch_size",
-]
-
 _BATCH_SIZE, _BATCH_FRACTION = 20, 0.05
 _LEASE_SECONDS = 900.0
 

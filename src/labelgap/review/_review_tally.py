@@ -8,8 +8,6 @@ from dataclasses import dataclass
 
 from labelgap.review._decision_store import StoredDecision
 
-__all__ = ["Disagreement", "ReviewTally", "ReviewerAgreement"]
-
 _MOST_POINTS = 120
 Entry = tuple[str, str]
 

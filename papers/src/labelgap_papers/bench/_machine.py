@@ -18,8 +18,6 @@ import threadpoolctl
 from labelgap import __version__
 from labelgap.extras import require
 
-__all__ = ["device_of", "device_params", "try_device"]
-
 _SOURCE = Path(__file__).parents[1]
 _STATUS = Path("/proc/self/status")
 _CLEAR = Path("/proc/self/clear_refs")

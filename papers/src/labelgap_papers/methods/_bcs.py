@@ -33,8 +33,6 @@ from labelgap.parameters import AT_LEAST_ONE, POSITIVE, parameter, with_paramete
 from labelgap_papers.methods._iterative import Iterative
 from labelgap_papers.methods._linear import as_double, device_if_there, placed
 
-__all__ = ["BCS"]
-
 _MOST_FACTORS = 100
 _BLOCK_CELLS, _DEVICE_CELLS = 2**22, 2**26
 

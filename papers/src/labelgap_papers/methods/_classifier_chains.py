@@ -21,8 +21,6 @@ from labelgap.labels import Labels, observed_prevalence
 from labelgap.one_vs_rest import ConstantLabel, readable_by_workers
 from labelgap.parameters import AT_LEAST_ONE, parameter, with_parameters
 
-__all__ = ["ClassifierChains"]
-
 _N_CHAINS = 10
 
 

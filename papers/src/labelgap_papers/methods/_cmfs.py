@@ -21,8 +21,6 @@ from labelgap_papers.kernels.smoothness import heat_graph, laplacian
 from labelgap_papers.methods._linear import cosine_distances
 from labelgap_papers.methods._selector import LinearSelector
 
-__all__ = ["CMFS", "CMFSParams", "CMFSProblem", "nonnegative_row_norms", "some_steps"]
-
 _STEPS = 5
 _NOT_NEGATIVE = absolute_values(0.0, nonnegative=True)
 

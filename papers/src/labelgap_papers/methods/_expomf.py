@@ -24,8 +24,6 @@ from labelgap_papers.kernels.row_sparse import solve_reweighted
 from labelgap_papers.methods._iterative import Iterative
 from labelgap_papers.methods._linear import as_double
 
-__all__ = ["ExpoMF"]
-
 _MOST_FACTORS = 100
 _START_SCALE = 0.1
 # rates of exactly 0 or 1 could never be left again

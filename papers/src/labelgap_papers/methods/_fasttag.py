@@ -14,8 +14,6 @@ from labelgap.parameters import AT_LEAST_ONE, POSITIVE, parameter, with_paramete
 from labelgap_papers.kernels.centred import CentredFeatures
 from labelgap_papers.methods._linear import LinearScores
 
-__all__ = ["FastTag", "complete_tags"]
-
 
 def complete_tags(
     features: CentredFeatures, Y: np.ndarray, ridge: float, weight: float, noise: float

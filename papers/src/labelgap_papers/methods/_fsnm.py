@@ -15,8 +15,6 @@ from labelgap.parameters import POSITIVE, parameter, with_parameters
 from labelgap_papers.kernels.row_sparse import reweight, row_norms, solve_reweighted, sum_of_norms
 from labelgap_papers.methods._selector import LinearSelector
 
-__all__ = ["FSNM"]
-
 
 @with_parameters
 class FSNM(LinearSelector):

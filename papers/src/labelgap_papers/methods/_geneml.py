@@ -30,8 +30,6 @@ from labelgap.propensity import label_frequency_mode
 from labelgap_papers.methods._iterative import Iterative
 from labelgap_papers.methods._linear import as_double
 
-__all__ = ["GenEML"]
-
 _MOST_FACTORS = 100
 # rates of exactly 0 or 1 could never be left again
 _EDGE = 1e-12

@@ -23,8 +23,6 @@ from labelgap_papers.methods import _glocal_steps as steps
 from labelgap_papers.methods._glocal_steps import GLOCALPlace, GLOCALProblem, Weights
 from labelgap_papers.methods._linear import LinearScores, as_double, placed, with_constant
 
-__all__ = ["GLOCAL"]
-
 _AT_LEAST_ONE = [Interval(Integral, 1, None, closed="left")]
 _NOT_NEGATIVE = [Interval(Real, 0, None, closed="left")]
 _POSITIVE = [Interval(Real, 0, None, closed="neither")]

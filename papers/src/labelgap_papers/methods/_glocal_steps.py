@@ -29,20 +29,6 @@ from labelgap.kernels.weighted_ridge import unpack, weighted_grams, weighted_rid
 from labelgap_papers.kernels.proximal import inner
 from labelgap_papers.methods._linear import solve_as_one
 
-__all__ = [
-    "Axes",
-    "GLOCALPlace",
-    "GLOCALProblem",
-    "Weights",
-    "axes_of",
-    "direction_step",
-    "feature_step",
-    "label_step",
-    "objective",
-    "row_step",
-    "scaled",
-]
-
 _SOLVED = 1e-12
 _MOST_STEPS = 500
 _N_SWEEPS = 20

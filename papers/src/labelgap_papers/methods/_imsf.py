@@ -32,8 +32,6 @@ from labelgap_papers.methods._view_blocks import (
     learn_scaling,
 )
 
-__all__ = ["IMSF"]
-
 _MOST_NUMBERS = 2**20
 
 

@@ -16,23 +16,6 @@ from labelgap_papers.kernels.proximal import (
     proximal_path,
 )
 
-__all__ = [
-    "IMSFProblem",
-    "LogisticLoss",
-    "Pattern",
-    "WorkingSets",
-    "feature_norms",
-    "first_curvature",
-    "first_state",
-    "largest_weights",
-    "logistic_loss",
-    "read_problem",
-    "restricted",
-    "scores_of",
-    "shrink_features",
-    "squared_loss",
-]
-
 
 class Pattern(NamedTuple):
     """The rows of one pattern.

@@ -6,8 +6,6 @@ from collections.abc import Callable
 
 from labelgap.fitting import Monitor, Trace
 
-__all__ = ["Iterative"]
-
 
 class Iterative:
     """A fit that ends when its objective hardly changes, or after ``max_iter`` iterations.

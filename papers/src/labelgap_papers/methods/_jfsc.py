@@ -33,8 +33,6 @@ from labelgap_papers.methods._linear import (
     with_constant,
 )
 
-__all__ = ["JFSC", "fisher_scatter"]
-
 
 def fisher_scatter(X: Any, Y: np.ndarray) -> np.ndarray:
     """n_pos (var_pos + var_neg - (mean_pos - mean_neg)^2) of every feature for every label.

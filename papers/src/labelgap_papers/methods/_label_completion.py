@@ -21,8 +21,6 @@ from labelgap.fitting import Monitor
 from labelgap.kernels.low_rank import shrink_singular_values, thin_svd
 from labelgap_papers.kernels.proximal import Differentiable, proximal_path, spectral_norm
 
-__all__ = ["Completion", "CompletionProblem", "complete_labels"]
-
 
 class Completion(NamedTuple):
     """Log-odds of the rows it was fitted to, and the affine map to those of others.

@@ -23,8 +23,6 @@ from labelgap_papers.methods._view_blocks import (
     warn_of_filled_views,
 )
 
-__all__ = ["LabelMe"]
-
 
 @with_parameters
 class LabelMe(ViewEmbedding):

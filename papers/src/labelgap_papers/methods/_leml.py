@@ -24,8 +24,6 @@ from labelgap_papers.kernels.losses import LOSSES, Loss
 from labelgap_papers.kernels.proximal import backtrack, inner
 from labelgap_papers.methods._linear import LinearScores, placed, solve_as_one
 
-__all__ = ["LEML"]
-
 _MOST_FACTORS = 100
 _MOST_HALVINGS = 30
 _ENOUGH = 1e-4

@@ -20,17 +20,6 @@ from labelgap.labels import Labels, LabelWarning, observed_prevalence
 from labelgap.parameters import SharedParameter
 from labelgap_papers.methods._iterative import Iterative
 
-__all__ = [
-    "LinearScores",
-    "as_double",
-    "cosine_distances",
-    "device_if_there",
-    "fill_unknown",
-    "placed",
-    "solve_as_one",
-    "with_constant",
-]
-
 
 class LinearScores(Iterative, LabelGapClassifier):
     """Scores ``X coef_ + intercept_``, and one sigmoid that makes probabilities of them.

@@ -21,8 +21,6 @@ from labelgap_papers.kernels.proximal import (
 )
 from labelgap_papers.methods._linear import LinearScores, cosine_distances, fill_unknown
 
-__all__ = ["LLSF"]
-
 
 def largest_curvature(features: CentredFeatures, distances: np.ndarray, alpha: float) -> float:
     """Of the smooth part: the norm of W -> X'X W + alpha W R."""

@@ -25,8 +25,6 @@ from labelgap_papers.methods._view_blocks import (
     warn_of_filled_views,
 )
 
-__all__ = ["LRMMC"]
-
 
 @with_parameters
 class LRMMC(ViewEmbedding):

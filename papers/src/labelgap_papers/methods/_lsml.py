@@ -17,8 +17,6 @@ from labelgap_papers.kernels.proximal import (
 )
 from labelgap_papers.methods._linear import LinearScores
 
-__all__ = ["LSML"]
-
 
 class LSMLProblem(NamedTuple):
     """What the objective needs of features and labels; moments of the fit may be centred."""

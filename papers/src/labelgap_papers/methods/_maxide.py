@@ -22,8 +22,6 @@ from labelgap.parameters import NOT_NEGATIVE, parameter, with_parameters
 from labelgap_papers.methods._iterative import Iterative
 from labelgap_papers.methods._linear import as_double
 
-__all__ = ["Maxide"]
-
 
 @with_parameters
 class Maxide(Iterative, LabelGapClassifier):

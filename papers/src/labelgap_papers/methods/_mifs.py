@@ -18,8 +18,6 @@ from labelgap_papers.kernels.smoothness import heat_graph, laplacian
 from labelgap_papers.methods._linear import fill_unknown
 from labelgap_papers.methods._selector import LinearSelector, cut_graph
 
-__all__ = ["MIFS", "MIFSParams", "MIFSProblem"]
-
 _CG_STEPS = 20
 # eigenvalues below this times their number and the largest are none
 _SMALL = float(np.finfo(np.float64).eps)

@@ -21,8 +21,6 @@ from labelgap_papers.kernels.proximal import Quadratic, backtrack, proximal_path
 from labelgap_papers.kernels.row_sparse import row_norms
 from labelgap_papers.methods._linear import LinearScores, as_double
 
-__all__ = ["ML2"]
-
 _AT_LEAST_ONE = [Interval(Integral, 1, None, closed="left")]
 _POSITIVE = [Interval(Real, 0, None, closed="neither")]
 

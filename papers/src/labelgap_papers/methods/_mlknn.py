@@ -15,8 +15,6 @@ from labelgap.estimator import LabelGapClassifier
 from labelgap.labels import Labels, State
 from labelgap.parameters import AT_LEAST_ONE, POSITIVE, parameter, with_parameters
 
-__all__ = ["MLkNN"]
-
 
 @with_parameters
 class MLkNN(LabelGapClassifier):

@@ -31,8 +31,6 @@ from labelgap_papers.kernels.row_sparse import (
 from labelgap_papers.kernels.smoothness import heat_graph, laplacian
 from labelgap_papers.methods._selector import LinearSelector, cut_graph
 
-__all__ = ["MLMLFS", "smooth_regression"]
-
 
 def smooth_regression(
     features: Features,

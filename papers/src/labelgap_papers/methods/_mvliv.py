@@ -23,8 +23,6 @@ from labelgap_papers.methods._view_blocks import (
     learn_scaling,
 )
 
-__all__ = ["MVLIV"]
-
 # of the intercept, which is free but for rounding
 _LEAST_RIDGE = 1e-8
 

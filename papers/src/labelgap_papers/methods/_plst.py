@@ -13,8 +13,6 @@ from labelgap.parameters import AT_LEAST_ONE, POSITIVE, parameter, with_paramete
 from labelgap_papers.kernels.row_sparse import solve_reweighted
 from labelgap_papers.methods._linear import LinearScores, fill_unknown
 
-__all__ = ["CPLST", "PLST"]
-
 _MOST_FACTORS = 100
 
 

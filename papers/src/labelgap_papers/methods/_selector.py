@@ -22,8 +22,6 @@ from labelgap.parameters import AT_LEAST_ONE, SharedParameter
 from labelgap_papers.methods._iterative import Iterative
 from labelgap_papers.methods._linear import placed
 
-__all__ = ["DeviceGraph", "LinearSelector", "cut_graph"]
-
 
 class DeviceGraph:
     """A sparse matrix on a device of torch: its products with dense columns, and its diagonal."""

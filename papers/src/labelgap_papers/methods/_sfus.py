@@ -23,8 +23,6 @@ from labelgap_papers.kernels.row_sparse import (
 from labelgap_papers.methods._linear import fill_unknown
 from labelgap_papers.methods._selector import LinearSelector
 
-__all__ = ["SFUS", "orthonormal_basis", "subspace_step"]
-
 
 def orthonormal_basis(spanning: Any) -> Any:
     """Of the span of some columns."""

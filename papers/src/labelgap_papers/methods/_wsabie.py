@@ -18,8 +18,6 @@ from labelgap.parameters import AT_LEAST_ONE, POSITIVE, parameter, with_paramete
 from labelgap_papers.kernels.warp import warp_loss, warp_steps
 from labelgap_papers.methods._iterative import Iterative
 
-__all__ = ["WSABIE"]
-
 _MOST_FACTORS = 100
 _START_SCALE = 0.1
 

@@ -48,8 +48,6 @@ from labelgap.models.bmlpl._bmlpl_fit import (
 from labelgap.parameters import AT_LEAST_ONE, NOT_NEGATIVE, POSITIVE, parameter, with_parameters
 from labelgap.targets import Target
 
-__all__ = ["BMLPL"]
-
 _MOST_FACTORS = 200
 
 

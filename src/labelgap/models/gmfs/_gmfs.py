@@ -71,8 +71,6 @@ from labelgap.models.gmfs._gmfs_priors import (
 from labelgap.parameters import AT_LEAST_ONE, NOT_NEGATIVE, POSITIVE, parameter, with_parameters
 from labelgap.propensity import TopScoredFraction
 
-__all__ = ["GMFS"]
-
 _MAX_FACTORS = 100
 _MAX_FEATURES_EXACT = 4096
 _ITERATIONS = 30

@@ -23,8 +23,6 @@ from labelgap.models.gmfs._gmfs import GMFS
 from labelgap.models.gmfs._gmfs_fit import selection_mask
 from labelgap.parameters import AT_LEAST_ONE, parameter, with_parameters
 
-__all__ = ["StabilitySelection"]
-
 
 @with_parameters
 class StabilitySelection(SelectorMixin, LabelGapClassifier):

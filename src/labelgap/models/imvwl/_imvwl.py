@@ -54,9 +54,6 @@ from labelgap.views import (
     require_every_view,
 )
 
-__all__ = ["IMVWL", "ViewContribution"]
-
-
 # of the intercepts of the logistic regressions: a label that is always relevant keeps a finite one
 _INTERCEPT_PRECISION = 1e-2
 

@@ -40,8 +40,6 @@ from labelgap.parameters import AT_LEAST_ONE, NOT_NEGATIVE, POSITIVE, parameter,
 from labelgap.propensity import unlabeled_posterior
 from labelgap.zero_shot import ZeroShotClassifier
 
-__all__ = ["MLLCS"]
-
 _MOST_FEATURES_EXACT = 4096
 # more of them fit the training rows better and new rows worse
 _MAX_ITER = 30

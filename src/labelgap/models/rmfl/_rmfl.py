@@ -36,8 +36,6 @@ from labelgap.models.rmfl._rmfl_objective import (
 )
 from labelgap.parameters import AT_LEAST_ONE, NOT_NEGATIVE, POSITIVE, parameter, with_parameters
 
-__all__ = ["RMFL"]
-
 _KERNELS = {*PAIRWISE_KERNEL_FUNCTIONS, "precomputed", "auto"}
 _NOT_NEGATIVE = Interval(Real, 0, None, closed="left")
 _POSITIVE = Interval(Real, 0, None, closed="neither")

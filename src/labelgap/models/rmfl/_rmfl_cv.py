@@ -26,8 +26,6 @@ from labelgap.models.rmfl._rmfl_features import draw_seed, prepare, working_rows
 from labelgap.models.rmfl._rmfl_labels import signed_targets
 from labelgap.parameters import AT_LEAST_ONE, parameter, with_parameters
 
-__all__ = ["RMFLCV"]
-
 _SEARCHED = ("lambda_1", "lambda_2", "lambda_3", "lambda_4", "ridge_v")
 _TURNS = ("lambda_4", "lambda_3", "ridge_v", "lambda_1", "lambda_2")
 _FEWEST_PER_ROW = 7

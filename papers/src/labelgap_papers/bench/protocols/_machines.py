@@ -10,8 +10,6 @@ from sklearn.svm import SVC
 
 from labelgap.labels import Labels
 
-__all__ = ["machine_scores"]
-
 # The score of a label whose training entries are all equal: below or above any machine's.
 _CONSTANT = 10.0
 
