@@ -15,7 +15,7 @@ from labelgap.labels import Labels
 _OPERATIONS = 6e12
 # how much more an accelerator does in the same time
 _ON_A_DEVICE = 200
-_MANY_ENTRIES, _FEWEST_FOLDS = 10_000_000, 3
+_MANY_ENTRIES, _FEWEST_FOLDS = 20_000_000, 3
 _LABELS_TO_CHOOSE_BY = 60
 
 

@@ -16,6 +16,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import Normalizer, StandardScaler
 
 from labelgap.baselines import BinaryRelevance, KNeighborsLabels
+from labelgap.extras import require
 from labelgap.kernels.logistic import mean_log_loss
 from labelgap.labels import Labels, LabelWarning
 from labelgap.mend._forest_member import ForestMember
@@ -38,6 +39,8 @@ _OPERATIONS_PER_WEIGHT = 6
 # rows that a network sees at most, in all its passes, and the bounds of these
 _MOST_ROWS_SEEN, _PASSES = 2_000_000, (20, 200)
 _FEWEST_PASSES = 10
+# times as many networks of all rows, where they take seconds
+_MORE_ON_A_DEVICE = 2
 # one wide layer is the better network of so many labels
 _MANY_LABELS, _WIDE = 2000, (1024,)
 
@@ -68,10 +71,14 @@ class EstimatorMember(Member):
         for fold in range(teaching.n_folds):
             learned, held = np.flatnonzero(folds != fold), np.flatnonzero(folds == fold)
             model = _quietly_fitted(self.make(X, self.setting), X[learned], labels[learned])
-            found[held] = model.predict_proba(X[held])
+            found[held] = self.left_out(model, X[held])
             if teaching.has_gaps:
                 self.without.append(model)
         return found
+
+    def left_out(self, model: Any, X: Any) -> np.ndarray:
+        """What a fitted estimator says of rows of another fold."""
+        return model.predict_proba(X)
 
     def refit(self, teaching: Teaching, seconds: float | None) -> None:
         model = self.make(teaching.X, self.setting)
@@ -125,6 +132,18 @@ class LinearMember(EstimatorMember):
     def make(self, X: Any, setting: Setting) -> Any:
         logistic = LogisticRegression(C=setting.value, max_iter=300, tol=_TOLERANCE)
         return _scaled(X, BinaryRelevance(logistic, device=self._device(X)), setting)
+
+    def left_out(self, model: Any, X: Any) -> np.ndarray:
+        """Rows of many labels are multiplied where the regressions were fitted."""
+        if self._device(X) is None or model[-1].coef_.shape[0] < _MANY_LABELS:
+            return super().left_out(model, X)
+        torch = require("torch", extra="networks", purpose="device=")
+        lines, X = model[-1], model[:-1].transform(X)
+        rows, weights, intercept = (
+            torch.as_tensor(part.astype(np.float32), device=self.limits.device)
+            for part in (X.toarray() if sparse.issparse(X) else X, lines.coef_, lines.intercept_)
+        )
+        return torch.sigmoid(rows @ weights.T + intercept).cpu().numpy()
 
     def _device(self, X: Any) -> str | None:
         """The device, where features that are dense there fit."""
@@ -190,19 +209,26 @@ class NetworkMember(Member):
             return  # the mean of those without a fold stays
         nobody = np.full(teaching.labels.n_samples, -1)
         sizes = self.model.hidden_layer_sizes_
-        again = self._trained(teaching, sizes, passes, nobody, seconds)
+        more = 1 if self.limits.device in (None, "cpu") else _MORE_ON_A_DEVICE
+        again = self._trained(teaching, sizes, passes, nobody, seconds, more)
         if again.n_iter_ == passes:  # the time limit did not stop it
             again.logit_scales_[:] = self.model.logit_scales_.mean()
             self.model = again
 
     def _trained(
-        self, teaching: Teaching, sizes: Any, passes: int, folds: np.ndarray, seconds: float | None
+        self,
+        teaching: Teaching,
+        sizes: Any,
+        passes: int,
+        folds: np.ndarray,
+        seconds: float | None,
+        more: int = 1,
     ) -> Any:
         from labelgap.networks import LabelNet
 
         model = LabelNet(
             sizes,
-            n_networks=teaching.n_folds,
+            n_networks=more * teaching.n_folds,
             max_iter=passes,
             device=self.limits.device,
             refit=False,
@@ -210,10 +236,11 @@ class NetworkMember(Member):
             callback=None if seconds is None else _stop_after(seconds / 2),
             random_state=self.seed,
         )
-        model.fit(self._scaled(teaching.X), teaching.labels, folds=folds, **self._given(teaching))
+        given = self._given(teaching, more)
+        model.fit(self._scaled(teaching.X), teaching.labels, folds=folds, **given)
         return model.set_params(callback=None)
 
-    def _given(self, teaching: Teaching) -> dict[str, Any]:
+    def _given(self, teaching: Teaching, more: int) -> dict[str, Any]:
         return {}
 
     def _affordable_passes(self, teaching: Teaching) -> int:
@@ -260,10 +287,10 @@ class ImputedNetworkMember(NetworkMember):
         found = super().fit(teaching, seconds)
         return None if found is None else found * np.asarray(self.label_frequency, np.float32)
 
-    def _given(self, teaching: Teaching) -> dict[str, Any]:
+    def _given(self, teaching: Teaching, more: int) -> dict[str, Any]:
         assert teaching.imputed is not None
         return {
-            "pseudo_labels": teaching.imputed.of_fold,
+            "pseudo_labels": [*teaching.imputed.of_fold] * more,
             "label_frequency": self.label_frequency,
         }
 
@@ -280,7 +307,7 @@ def _scaled(X: Any, estimator: Any, setting: Setting) -> Any:
     """Standardise dense features; sparse rows are taken as they are, or of unit length."""
     if not sparse.issparse(X):
         return make_pipeline(StandardScaler(), estimator)
-    return make_pipeline(Normalizer(), estimator) if setting.unit_rows else estimator
+    return make_pipeline(Normalizer() if setting.unit_rows else "passthrough", estimator)
 
 
 def _quietly_fitted(model: Any, X: Any, labels: Labels) -> Any:
