@@ -32,7 +32,7 @@ ALLOWED: dict[str, set[str]] = {
     "kernels": {"memory"},
     "labels": {"extras", "kernels", "memory"},
     "views": {"extras", "kernels"},
-    "frames": {"extras"},
+    "frames": {"extras", "text"},
     "data": _GROUND,
     "metrics": _GROUND,
     "cooccurrence": {"extras", "kernels", "labels", "memory"},

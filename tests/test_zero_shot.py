@@ -233,7 +233,6 @@ def test_a_model_is_handed_seen_labels_and_counts_only(made):
     known = {
         "handed_",
         "text_",
-        "text_features_",
         "target_",
         "item_",
         "frame_reader_",

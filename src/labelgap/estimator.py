@@ -119,8 +119,9 @@ class LabelGapClassifier(ClassifierMixin, BaseEstimator):
 
         Parameters
         ----------
-        X : array, frame or sparse matrix of shape (n_samples, n_features)
-            Features. A frame may have text, categories, dates and empty cells.
+        X : array, frame or sparse matrix of shape (n_samples, n_features), or texts
+            Features. A frame may have text, categories, dates and empty cells. Texts, in a sequence
+            or in a column, become :class:`labelgap.text.TextFeatures`.
         y : anything :func:`labelgap.as_labels` accepts, or a vector of classes
             Unknown entries are never read. Frames are joined with those of ``X`` on their index, or
             on a column of ids that both have.
@@ -331,15 +332,22 @@ class LabelGapClassifier(ClassifierMixin, BaseEstimator):
         accepted = get_tags(self).input_tags
         if reset:
             wrapped = getattr(self, "estimator", None)
-            self.frame_reader_ = FrameReader.of(X, wrapped, keep_holes=accepted.allow_nan)
+            self.frame_reader_ = FrameReader.of(
+                X,
+                wrapped,
+                keep_holes=accepted.allow_nan,
+                sparse=accepted.sparse,
+                text_encoder=getattr(self, "text_encoder", None),
+            )
         reader = getattr(self, "frame_reader_", None)
         if reader is not None:
             X = reader.in_order(X)
-            validate_data(self, X, reset=reset, skip_check_array=True)
+            if reader.columns:
+                validate_data(self, X, reset=reset, skip_check_array=True)
             X = reader.read(X)
             if isinstance(X, FrameRows):
                 return X  # the estimator inside sees the frame, and checks it
-        else:
+        if reader is None or not reader.columns:
             X = self._read_array(X, accepted.sparse, reset=reset)
         check_numbers(X, allow_nan=accepted.allow_nan)
         if reset:

@@ -22,7 +22,7 @@ from labelgap.cooccurrence import (
 from labelgap.estimator import LabelGapClassifier, explained
 from labelgap.labels import Labels, LabelWarning
 from labelgap.labels.states import object_array
-from labelgap.text import LabelVectors, TextFeatures, is_texts, label_texts
+from labelgap.text import LabelVectors, label_texts
 
 __all__ = ["ZeroShotClassifier", "prior_of_unconnected"]
 
@@ -100,26 +100,12 @@ class ZeroShotClassifier(LabelGapClassifier):
         the unseen ones.
         """
         self._validate_params()
-        X = self._read_texts(X, reset=True)
         X, labels = self._validate_fit(X, y)
         self.text_: LabelVectors | None = None
         labels, counts = self._match(labels, cooccurrence, label_text)
         with explained(self):
             self._fit(X, labels, counts)
         return self
-
-    def _validate_predict(self, X: Any) -> Any:
-        check_is_fitted(self)
-        return super()._validate_predict(self._read_texts(X, reset=False))
-
-    def _read_texts(self, X: Any, *, reset: bool) -> Any:
-        """Features of a sequence of texts; anything else as it is."""
-        if reset:
-            encoder = getattr(self, "text_encoder", None)
-            self.text_features_ = TextFeatures(encoder).fit(X) if is_texts(X) else None
-        elif self.text_features_ is None and is_texts(X):
-            raise ValueError("X has texts, and the model was fitted on features: give features")
-        return X if self.text_features_ is None else self.text_features_.transform(X)
 
     def decision_function(self, X: Any, labels: LabelsName = "all") -> np.ndarray:
         """Return scores of shape (n_samples, n_labels): the larger, the more relevant.
@@ -215,7 +201,9 @@ class ZeroShotClassifier(LabelGapClassifier):
 
     def _vectors(self, labels: Labels, counts: Cooccurrence, label_text: Any) -> LabelVectors:
         texts = _texts_in_order(labels, counts, label_text)
-        encoder = self.text_features_ or getattr(self, "text_encoder", None)
+        encoder = getattr(self, "text_encoder", None)
+        if self.frame_reader_ is not None and self.frame_reader_.text_features is not None:
+            encoder = self.frame_reader_.text_features
         return LabelVectors.of(texts, encoder, self.n_features_in_)
 
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import narwhals.stable.v2 as nw
 import numpy as np
+from scipy import sparse
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.impute import MissingIndicator, SimpleImputer
 from sklearn.pipeline import make_pipeline, make_union
@@ -14,6 +15,10 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils.validation import check_is_fitted
 
 from labelgap.extras import require
+from labelgap.text import TextFeatures
+
+# a column of texts: so many different ones, most of several words
+_FEWEST_TEXTS = 40
 
 
 def is_raw_frame(X: Any) -> bool:
@@ -51,8 +56,8 @@ def _is_raw(column: Any) -> bool:
 class FrameEncoder(TransformerMixin, BaseEstimator):
     """Turn a frame with columns of any type into a matrix of numbers.
 
-    Numbers stay, dates become their parts, categories with few values one column each, and other
-    texts a few columns of a latent semantic analysis: what :class:`skrub.TableVectorizer` does.
+    Numbers stay, dates become their parts, categories with few values one column each, and those
+    with many a few columns of a latent semantic analysis: what :class:`skrub.TableVectorizer` does.
 
     Parameters
     ----------
@@ -62,11 +67,18 @@ class FrameEncoder(TransformerMixin, BaseEstimator):
     categories : bool, default=False
         Whether categories stay categories: :meth:`transform` then returns a frame, for models that
         take it.
+    text : {"dense", "sparse"}, default="dense"
+        "sparse": columns of texts become :class:`labelgap.text.TextFeatures`, and the matrix is
+        sparse. "dense": they are like categories with many values.
+    text_encoder : {"static", "tfidf"} or object with ``encode``, default=None
+        For sparse texts, see :func:`labelgap.text.check_encoder`.
 
     Attributes
     ----------
     columns_ : list of str
         The columns of the frame.
+    text_columns_ : list of str
+        Those of more than 40 different texts, of which most have several words.
 
     See Also
     --------
@@ -84,50 +96,102 @@ class FrameEncoder(TransformerMixin, BaseEstimator):
     (3, 3)
     """
 
-    def __init__(self, holes: str = "fill", *, categories: bool = False) -> None:
+    def __init__(
+        self,
+        holes: str = "fill",
+        *,
+        categories: bool = False,
+        text: str = "dense",
+        text_encoder: Any = None,
+    ) -> None:
         self.holes = holes
         self.categories = categories
+        self.text = text
+        self.text_encoder = text_encoder
 
     def fit(self, X: Any, y: Any = None) -> FrameEncoder:
         """Learn the values of categories, and what fills empty cells."""
         self.columns_ = list(X.columns)
         _check_columns(X)
+        self.text_columns_ = _text_columns(X)
+        self.text_: TextFeatures | None = None
+        if self.text == "sparse" and self.text_columns_:
+            texts = joined_texts(X, self.text_columns_)
+            self.text_ = TextFeatures(self.text_encoder).fit(texts)
+        table = self._without_texts(X)
+        self.vectorizer_, self.filler_, self.names_ = None, None, np.empty(0, dtype=object)
+        if table.shape[1]:
+            self._fit_table(table)
+        return self
+
+    def _without_texts(self, X: Any) -> Any:
+        """The columns that skrub reads."""
+        table = _as_pandas(X)
+        return table if self.text_ is None else table.drop(columns=self.text_columns_)
+
+    def _fit_table(self, table: Any) -> None:
         skrub = require("skrub", extra="frames", purpose="a table with text, dates or empty cells")
         few = {"low_cardinality": skrub.ToCategorical()} if self.categories else {}
         text = skrub.StringEncoder(random_state=0)
         self.vectorizer_ = skrub.TableVectorizer(
             drop_null_fraction=None, high_cardinality=text, **few
         )
-        encoded = self.vectorizer_.fit_transform(_as_pandas(X))
+        encoded = self.vectorizer_.fit_transform(table)
         self.names_ = np.array([str(column) for column in encoded.columns], dtype=object)
-        self.filler_ = None
         if self.holes == "fill" and not self.categories:
             filled = make_pipeline(SimpleImputer(keep_empty_features=True), StandardScaler())
             self.filler_ = make_union(filled, MissingIndicator(error_on_new=False))
             self.filler_.fit(_matrix(encoded))
-        return self
 
     def transform(self, X: Any) -> Any:
         """Return a matrix of numbers, or a frame where categories stay categories."""
         check_is_fitted(self)
-        with warnings.catch_warnings():
-            warnings.filterwarnings("ignore", "Found unknown categories")
-            encoded = self.vectorizer_.transform(_as_pandas(in_order(X, self.columns_)))
-        if self.categories:
-            return encoded
-        return (
-            _matrix(encoded) if self.filler_ is None else self.filler_.transform(_matrix(encoded))
-        )
+        X = in_order(X, self.columns_)
+        blocks = []
+        if self.vectorizer_ is not None:
+            with warnings.catch_warnings():
+                warnings.filterwarnings("ignore", "Found unknown categories")
+                encoded = self.vectorizer_.transform(self._without_texts(X))
+            if self.categories:
+                return encoded
+            matrix = _matrix(encoded)
+            blocks.append(matrix if self.filler_ is None else self.filler_.transform(matrix))
+        if self.text_ is None:
+            return blocks[0]
+        blocks.append(self.text_.transform(joined_texts(X, self.text_columns_)))
+        return sparse.hstack([sparse.csr_array(block) for block in blocks], format="csr")
 
     def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
         """Return the names of the columns of the matrix."""
         check_is_fitted(self)
-        if self.filler_ is None:
-            return self.names_
-        empty = self.names_[self.filler_.transformer_list[1][1].features_]
-        return np.concatenate(
-            [self.names_, np.array([f"{n} is empty" for n in empty], dtype=object)]
-        )
+        names = [self.names_]
+        if self.filler_ is not None:
+            empty = self.names_[self.filler_.transformer_list[1][1].features_]
+            names.append(np.array([f"{name} is empty" for name in empty], dtype=object))
+        if self.text_ is not None:
+            names.append(self.text_.get_feature_names_out())
+        return np.concatenate(names)
+
+
+def _text_columns(X: Any) -> list:
+    table = nw.from_native(X, eager_only=True)
+    return [name for name in table.columns if _holds_texts(table[name])]
+
+
+def _holds_texts(column: Any) -> bool:
+    if column.dtype not in (nw.String, nw.Object):
+        return False
+    cells = column.drop_nulls().to_list()
+    if len(set(map(str, cells))) <= _FEWEST_TEXTS or not all(isinstance(c, str) for c in cells):
+        return False
+    return 2 * sum(len(cell.split()) > 1 for cell in cells) > len(cells)
+
+
+def joined_texts(X: Any, columns: list) -> list[str]:
+    """Return one text per row, of all columns of texts; an empty cell says nothing."""
+    table = nw.from_native(X, eager_only=True)
+    cells = zip(*(table[name].to_list() for name in columns), strict=True)
+    return [" ".join(cell for cell in row if isinstance(cell, str)) for row in cells]
 
 
 def in_order(X: Any, columns: list) -> Any:

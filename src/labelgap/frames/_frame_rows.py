@@ -17,7 +17,7 @@ class FrameRows:
 
     Parameters
     ----------
-    frame : frame of pandas or polars
+    frame : frame of pandas or polars, or array of texts
     beside : array of shape (n_samples, n_columns), default=None
         Columns of numbers.
 
@@ -40,7 +40,11 @@ class FrameRows:
     @property
     def shape(self) -> tuple[int, int]:
         """The numbers of rows and of columns, those beside included."""
-        return len(self.frame), len(self.frame.columns) + self.beside.shape[1]
+        return len(self.frame), self._n_columns + self.beside.shape[1]
+
+    @property
+    def _n_columns(self) -> int:
+        return len(self.frame.columns) if hasattr(self.frame, "columns") else 1
 
     def __len__(self) -> int:
         return len(self.frame)
@@ -48,6 +52,8 @@ class FrameRows:
     def __getitem__(self, rows: Any) -> FrameRows:
         """Return some of the rows."""
         rows = np.arange(len(self))[rows]
+        if isinstance(self.frame, np.ndarray):
+            return FrameRows(self.frame[rows], self.beside[rows])
         table = nw.from_native(self.frame, eager_only=True)
         return FrameRows(table[rows].to_native(), self.beside[rows])
 
@@ -59,5 +65,5 @@ class FrameRows:
     def without_column(self, column: int) -> FrameRows:
         """Return the same rows with zeros in one of the columns beside them."""
         beside = self.beside.copy()
-        beside[:, column - len(self.frame.columns)] = 0
+        beside[:, column - self._n_columns] = 0
         return FrameRows(self.frame, beside)

@@ -40,6 +40,7 @@ from labelgap.mend._selection import (
 )
 from labelgap.mend._self_training import SelfTraining
 from labelgap.mend._stream import learn_more
+from labelgap.mend._text_step import TextStep, without_texts
 from labelgap.mend._training_rows import TrainingRows
 from labelgap.mend._unopened_items import find_unopened_items, with_unknown_rows
 from labelgap.one_vs_rest import check_device, readable_by_workers
@@ -73,6 +74,11 @@ class Mend(MendPredictions):
     relevance, not of being recorded, for all labels, imputed or not. Items without any label that look
     as if nobody had opened them teach nothing: their entries are unknown, not zeros
     (``unopened_items_``).
+
+    Where ``X`` is a sequence of texts, or a frame with a column of texts, and labels have names or
+    definitions (:meth:`labelgap.Labels.with_text`), a model of entries learns over all labels together
+    what the words of an item say about labels near in meaning
+    (:class:`labelgap.text.TextEntryModel`), beside probabilities of rows that were left out.
 
     Parameters
     ----------
@@ -128,6 +134,8 @@ default="estimate"
         Rows that take part in validation at most.
     max_validation_labels : int, default=30
         Labels that take part in validation at most (all, with ``label_frequency="per_label"``).
+    text_encoder : {"static", "tfidf"} or object with ``encode``, default=None
+        Of texts, see :func:`labelgap.text.check_encoder`.
     n_jobs : int, default=None
         Processes, for classifiers that are not fitted together.
     device : str, default=None
@@ -203,6 +211,7 @@ default="estimate"
     max_iter: int = parameter(1)
     max_validation_samples: int = parameter(4000, Interval(Integral, 10, None, closed="left"))
     max_validation_labels: int = parameter(30, AT_LEAST_ONE)
+    text_encoder: Any = parameter(None, StrOptions({"static", "tfidf"}), HasMethods("encode"), None)
     n_jobs: int | None = parameter(None, Integral, None)
     device: str | None = parameter(None)
     callback: Callable[[Progress], bool | None] | None = parameter(None)
@@ -213,7 +222,7 @@ default="estimate"
 
         Parameters
         ----------
-        X : array, frame or sparse matrix of shape (n_samples, n_features)
+        X : array, frame or sparse matrix of shape (n_samples, n_features), or texts
             Features.
         y : anything :func:`labelgap.as_labels` accepts, or a vector of classes
             Unknown entries are never read.
@@ -230,7 +239,7 @@ default="estimate"
         """
         self._validate_params()
         X, labels = self._validate_fit(X, y)
-        table = TrainingRows.read(X, sample_weight, groups)
+        table = TrainingRows.read(without_texts(X)[0], sample_weight, groups)
         if self.target_.kind == "multilabel":
             check_class_weight(self.class_weight)
         else:
@@ -267,11 +276,13 @@ default="estimate"
             labels = self.target_.read(y, n_samples=X.shape[0], zeros=self.zeros)
         if labels.unlabeled and isinstance(self.label_frequency, str):
             raise ValueError("label_frequency: give numbers; a stream cannot estimate them")
+        X, _ = without_texts(X)
         models = [] if first else self.estimators_
         table = TrainingRows.read(X, sample_weight, None)
         self.estimators_ = learn_more(models, self.estimator, X, labels, table, self.class_weight)
         if first:
             self._portfolio, self._sigmoid, self.validation_ = None, None, None
+            self._text = None
             self.plain_estimators_ = {}
             empty = sparse.csr_array((0, labels.n_labels))
             self.imputed_ = ImputedLabels(empty, np.zeros(labels.n_labels))
@@ -283,11 +294,14 @@ default="estimate"
         return self
 
     def _fit_rows(self, X: Any, labels: Labels, table: TrainingRows) -> None:
+        X, texts = without_texts(X)
         X = readable_by_workers(X)
         given_thresholds(self.threshold, labels.n_labels)
         if self.zeros == "unlabeled" and self.target_.kind == "multilabel" and not labels.unlabeled:
             labels = labels.with_zeros("unlabeled")
-        self._portfolio = None
+        self._portfolio, self._text = None, None
+        if labels.names is None or self.target_.kind != "multilabel":
+            texts = None
         self.__dict__.pop("leaderboard_", None)
         is_combined = isinstance(self.estimator, str) and self.preset != "fast"
         if is_combined:
@@ -297,14 +311,21 @@ default="estimate"
             generator = self._generator()
             self.unopened_items_ = find_unopened_items(X, labels, generator, table.groups)
         if is_combined and labels.n_samples >= self._fewest_rows:
-            self._fit_portfolio(X, labels, table)
-        else:
-            self._fit_estimator(X, with_unknown_rows(labels, self.unopened_items_), table)
+            self._fit_portfolio(X, labels, table, texts)
+            return
+        labels = with_unknown_rows(labels, self.unopened_items_)
+        self._fit_estimator(X, labels, table)
+        if texts is not None and labels.n_samples >= self._fewest_rows:
+            part = clone(self).set_params(callback=None)
+            part.target_ = self.target_
+            self._text = TextStep.held_out(part, X, labels, table, texts)
 
     def _generator(self) -> np.random.Generator:
         return np.random.default_rng(check_random_state(self.random_state).randint(2**31 - 1))
 
-    def _fit_portfolio(self, X: Any, labels: Labels, table: TrainingRows) -> None:
+    def _fit_portfolio(
+        self, X: Any, labels: Labels, table: TrainingRows, texts: np.ndarray | None
+    ) -> None:
         rng = self._generator()
         if not sparse.issparse(X):
             # rounding must not depend on the order in memory
@@ -312,9 +333,11 @@ default="estimate"
         if self.unopened_items_.size:
             opened = np.setdiff1d(np.arange(labels.n_samples), self.unopened_items_)
             X, labels, table = X[opened], labels[opened], table.part(opened)
+            texts = None if texts is None else texts[opened]
         if table.weights is not None:
             copies = table.copies()
             X, labels, table = X[copies], labels[copies], table.repeated(copies)
+            texts = None if texts is None else texts[copies]
         self._portfolio = fit_portfolio(
             X,
             labels,
@@ -328,6 +351,11 @@ default="estimate"
             rng=rng,
         )
         self.leaderboard_ = self._portfolio.leaderboard
+        if texts is not None:
+            left_out = log_odds(self._portfolio.out_of_fold)
+            self._text = TextStep.fit(texts, labels, left_out, self.text_encoder)
+            said = expit(self._text.log_odds(texts, left_out))
+            self._portfolio = self._portfolio._replace(out_of_fold=said)
         self._residuals = ResidualCorrelation.fit(self._portfolio.out_of_fold, labels)
         self.label_frequency_ = self._portfolio.label_frequency
         self.n_iter_ = 1

@@ -13,6 +13,7 @@ from labelgap.mend._imputed_labels import ImputedLabels
 from labelgap.mend._known_labels import ResidualCorrelation
 from labelgap.mend._portfolio import Portfolio
 from labelgap.mend._selection import ValidationResult
+from labelgap.mend._text_step import TextRows, TextStep, without_texts
 from labelgap.one_vs_rest import ConstantLabel, all_scores, readable_by_workers
 from labelgap.propensity import relevance_log_odds
 
@@ -30,15 +31,32 @@ class MendPredictions(LabelGapClassifier):
     label_frequency_: Any
     thresholds_: np.ndarray
     _portfolio: Portfolio | None
+    _text: TextStep | None
     _residuals: ResidualCorrelation
     _sigmoid: tuple[float, float] | None
     _training_frequency: Any
 
+    def _validate_features(self, X: Any, *, reset: bool) -> Any:
+        features = super()._validate_features(X, reset=reset)
+        reader = self.frame_reader_
+        texts = None if reader is None else reader.texts(X)
+        return features if texts is None else TextRows(features, texts)
+
     def _decision_function(self, X: Any) -> np.ndarray:
+        X, texts = without_texts(X)
         X = readable_by_workers(X)
         if self._portfolio is not None:
             recorded = log_odds(self._portfolio.probabilities(X))
+            if self._text is not None:
+                recorded = self._text.log_odds(texts, recorded)
             return relevance_log_odds(recorded, self.label_frequency_)
+        scores = self._estimator_scores(X)
+        if self._text is None:
+            return scores
+        return relevance_log_odds(self._text.log_odds(texts, scores), self.label_frequency_)
+
+    def _estimator_scores(self, X: Any) -> np.ndarray:
+        """Log-odds of relevance by one classifier per label."""
         scores = all_scores(self.estimators_, X)
         both = np.array(list(self.plain_estimators_), dtype=np.intp)
         before = all_scores(list(self.plain_estimators_.values()), X)
@@ -89,7 +107,7 @@ class MendPredictions(LabelGapClassifier):
         dict from name to ndarray of shape (n_samples, n_labels)
             Probabilities, by the names of ``leaderboard_``.
         """
-        X = readable_by_workers(self._validate_predict(X))
+        X = readable_by_workers(without_texts(self._validate_predict(X))[0])
         if self._portfolio is None:
             raise ValueError(
                 f"member_proba needs at least {self._fewest_rows} training rows, "

@@ -153,7 +153,7 @@ def check_encoder(encoder: Any = None) -> Any:
     encoder : {"static", "tfidf"}, object with ``encode(list of str) -> array``, default=None
         None is :class:`StaticEmbedding` where its packages are installed, else
         :class:`TfidfEncoder`. A model of sentence-transformers has such a method. An encoder with
-        ``fit`` is cloned and learns the texts it will compare.
+        ``fit`` is cloned and learns the texts it will compare, unless it is fitted.
 
     Examples
     --------
@@ -177,9 +177,10 @@ def check_encoder(encoder: Any = None) -> Any:
 
 
 def fitted_encoder(encoder: Any, texts: Sequence[str]) -> Any:
-    """Return an encoder that has seen the texts, if it learns from texts at all."""
+    """Return an encoder that has seen texts: these, if it learns from texts and has seen none."""
     encoder = check_encoder(encoder)
-    return clone(encoder).fit(texts) if hasattr(encoder, "fit") else encoder
+    is_fitted = any(name.endswith("_") and name[0] != "_" for name in vars(encoder))
+    return clone(encoder).fit(texts) if hasattr(encoder, "fit") and not is_fitted else encoder
 
 
 def encode_unit(encoder: Any, texts: Sequence[str]) -> Any:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from labelgap.text._encoders import check_encoder, encode_unit, fitted_encoder
+from labelgap.text._encoders import encode_unit, fitted_encoder
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,7 +51,7 @@ class LabelVectors:
             How many features items have. An encoder that gives as many is taken as theirs.
         """
         is_fitted = hasattr(encoder, "tfidf_")
-        fitted = encoder if is_fitted else fitted_encoder(check_encoder(encoder), texts)
+        fitted = fitted_encoder(encoder, texts)
         vectors = _exact(encode_unit(fitted, list(texts)))
         like_items = is_fitted or (
             vectors.shape[1] == n_features and not hasattr(fitted, "vectorizers_")
