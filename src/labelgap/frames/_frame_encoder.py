@@ -119,7 +119,9 @@ class FrameEncoder(TransformerMixin, BaseEstimator):
             texts = joined_texts(X, self.text_columns_)
             self.text_ = TextFeatures(self.text_encoder).fit(texts)
         table = self._without_texts(X)
-        self.vectorizer_, self.filler_, self.names_ = None, None, np.empty(0, dtype=object)
+        self.vectorizer_: Any = None
+        self.filler_: Any = None
+        self.names_ = np.empty(0, dtype=object)
         if table.shape[1]:
             self._fit_table(table)
         return self
@@ -147,7 +149,7 @@ class FrameEncoder(TransformerMixin, BaseEstimator):
         """Return a matrix of numbers, or a frame where categories stay categories."""
         check_is_fitted(self)
         X = in_order(X, self.columns_)
-        blocks = []
+        blocks: list[Any] = []
         if self.vectorizer_ is not None:
             with warnings.catch_warnings():
                 warnings.filterwarnings("ignore", "Found unknown categories")

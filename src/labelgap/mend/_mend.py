@@ -323,9 +323,7 @@ default="estimate"
     def _generator(self) -> np.random.Generator:
         return np.random.default_rng(check_random_state(self.random_state).randint(2**31 - 1))
 
-    def _fit_portfolio(
-        self, X: Any, labels: Labels, table: TrainingRows, texts: np.ndarray | None
-    ) -> None:
+    def _fit_portfolio(self, X: Any, labels: Labels, table: TrainingRows, texts: Any) -> None:
         rng = self._generator()
         if not sparse.issparse(X):
             # rounding must not depend on the order in memory

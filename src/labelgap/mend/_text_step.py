@@ -17,7 +17,7 @@ class TextRows(NamedTuple):
     """Features with the text of each row, of which rows can be taken as of an array."""
 
     features: Any
-    texts: np.ndarray
+    texts: Any
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -27,7 +27,7 @@ class TextRows(NamedTuple):
         return TextRows(self.features[rows], self.texts[rows])
 
 
-def without_texts(X: Any) -> tuple[Any, np.ndarray | None]:
+def without_texts(X: Any) -> tuple[Any, Any]:
     """Return features, and the texts of their rows where there are some."""
     return (X.features, X.texts) if isinstance(X, TextRows) else (X, None)
 
@@ -41,25 +41,24 @@ class TextStep(NamedTuple):
     model: TextEntryModel
 
     @classmethod
-    def fit(cls, texts: np.ndarray, labels: Labels, scores: np.ndarray, encoder: Any) -> Self:
+    def fit(cls, texts: Any, labels: Labels, scores: np.ndarray, encoder: Any) -> Self:
         """Learn from log-odds of being recorded, by models that did not see the row."""
-        names, definitions = labels.names, labels.texts
+        names: Any = labels.names
+        definitions: Any = labels.texts
         if definitions is not None:
             definitions = ["" if text is None else text for text in definitions]
         match = match_texts(texts, names, definitions, encoder=encoder)
         return cls(names, definitions, match.encoder, TextEntryModel().fit(scores, labels, match))
 
     @classmethod
-    def held_out(
-        cls, part: Any, X: Any, labels: Labels, table: TrainingRows, texts: np.ndarray
-    ) -> Self:
+    def held_out(cls, part: Any, X: Any, labels: Labels, table: TrainingRows, texts: Any) -> Self:
         """Learn on a third of the rows what texts add to ``part``, a Mend that learns the others."""
         learned, held = table.hold_out(1 / 3, part._generator())
         part._fit_rows(X[learned], labels[learned], table.part(learned))
         scores = part._decision_function(X[held])
         return cls.fit(texts[held], labels[held], scores, part.text_encoder)
 
-    def log_odds(self, texts: np.ndarray, scores: np.ndarray) -> np.ndarray:
+    def log_odds(self, texts: Any, scores: np.ndarray) -> np.ndarray:
         """Return the log-odds of being recorded of rows with these texts and scores."""
         match = match_texts(texts, self.names, self.definitions, encoder=self.encoder)
         return self.model.decision_function(scores, match)
