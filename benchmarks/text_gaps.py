@@ -8,7 +8,15 @@ label has the name of another one.
 ``debtags``: half of the tags have no training item; what :class:`labelgap.MLLCS` says of packages tagged
 later, knowing unseen tags by ``counts``, by ``texts`` (their definitions), or by ``both``.
 
-Needs the folder ``realgaps`` under ``LABELGAP_DATA``. Run: ``python benchmarks/text_gaps.py emoji mdi``.
+``added``: ten tags that are no column of the training table are added by their definition alone
+(:meth:`labelgap.MLLCS.add_labels`); the AUC of each on packages that were not learned from.
+
+``later``: what estimators that learned the old tags of mdi say of icons that came later, by the average
+precision of all entries together: a logistic regression of words, and :class:`labelgap.Mend` with texts
+alone or with the names of the labels, with both meanings of a zero.
+
+Needs the folder ``realgaps`` under ``LABELGAP_DATA``. Run: ``python benchmarks/text_gaps.py emoji mdi``;
+``--part 2/16`` runs every 16th measurement.
 """
 
 from __future__ import annotations
@@ -22,13 +30,33 @@ from pathlib import Path
 
 import numpy as np
 from sklearn.feature_extraction.text import TfidfVectorizer
+from sklearn.linear_model import LogisticRegression
+from sklearn.metrics import average_precision_score, roc_auc_score
+from sklearn.pipeline import make_pipeline
 
-from labelgap import MLLCS, Labels, audit, metrics
+from labelgap import MLLCS, BinaryRelevance, Labels, Mend, audit, metrics
 from labelgap.cooccurrence import count_cooccurrence
 from result_rows import ResultRows
 
 METHODS = ("without texts", "with texts", "with shuffled names")
 KNOWN_BY = ("counts", "texts", "both")
+PREDICTORS = (
+    "logistic regression of words",
+    "linear, texts",
+    "linear, texts and names",
+    "Mend, texts",
+    "Mend, texts and names",
+)
+METHODS_OF = {
+    "emoji": METHODS,
+    "mdi": METHODS,
+    "debtags": KNOWN_BY,
+    "added": ("texts",),
+    # what zeros mean is nothing to the first
+    "later": tuple(
+        f"{name}; zeros {zeros}" for name in PREDICTORS for zeros in ("negative", "unlabeled")
+    )[1:],
+}
 ROWS = ResultRows("text_gaps", ("dataset", "method", "draw", "n_training"))
 
 
@@ -116,23 +144,94 @@ def measure_unseen(method: str, draw: int, n_training: int) -> None:
     )
 
 
+def measure_added(draw: int, n_training: int) -> None:
+    rows, tags = read("debtags"), read("debtags_labels")
+    names, definitions = [row["tag"] for row in tags], [row["definition"] for row in tags]
+    Y, texts = tag_matrix(rows, "tags", names), [row["text"] for row in rows]
+    rng = np.random.default_rng(draw)
+    order = rng.permutation(len(rows))
+    learned, asked = order[:n_training], order[-5000:]
+    common = np.flatnonzero(Y[asked].sum(axis=0) >= 10)
+    new = rng.permutation(common)[:10]
+    old = np.setdiff1d(np.arange(len(names)), new)
+    start = time.perf_counter()
+    labels = Labels.from_dense(Y[np.ix_(learned, old)].astype(float), names=[names[k] for k in old])
+    model = MLLCS(random_state=0)
+    model.fit([texts[row] for row in learned], labels, label_text=[definitions[k] for k in old])
+    model.add_labels(names=[names[k] for k in new], label_text=[definitions[k] for k in new])
+    scores = model.decision_function([texts[row] for row in asked])[:, -10:]
+    auc = [roc_auc_score(Y[asked, label], scores[:, k]) for k, label in enumerate(new)]
+    ROWS.add(
+        {
+            "dataset": "added",
+            "method": "texts",
+            "draw": draw,
+            "n_training": n_training,
+            "median_auc": round(float(np.median(auc)), 3),
+            "worst_auc": round(float(np.min(auc)), 3),
+            "seconds": round(time.perf_counter() - start, 1),
+        }
+    )
+
+
+def measure_later(method: str) -> None:
+    old, new = read("mdi"), read("mdi_later")
+    names = sorted({tag for row in old for tag in row["tags_then"].split(";") if tag})
+    then = tag_matrix(old, "tags_then", names).astype(float)
+    truth = tag_matrix(new, "tags", names)
+    predictor, zeros = method.split("; zeros ")
+    shown = names if predictor.endswith("names") else None
+    labels = Labels.from_dense(then, names=shown, zeros=zeros)
+    if predictor.startswith("Mend"):
+        model = Mend()
+    elif predictor.startswith("linear"):
+        model = Mend(LogisticRegression(C=10))
+    else:
+        model = BinaryRelevance(make_pipeline(TfidfVectorizer(), LogisticRegression(C=10)))
+    start = time.perf_counter()
+    model.fit([row["text"] for row in old], labels)
+    scores = model.predict_proba([row["text"] for row in new])
+    ROWS.add(
+        {
+            "dataset": "later",
+            "method": method,
+            "draw": 0,
+            "n_training": len(old),
+            "micro_average_precision": round(
+                float(average_precision_score(truth.ravel(), scores.ravel())), 4
+            ),
+            "seconds": round(time.perf_counter() - start, 1),
+        }
+    )
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("datasets", nargs="+", choices=["emoji", "mdi", "debtags"])
+    parser.add_argument("datasets", nargs="+", choices=sorted(METHODS_OF))
     parser.add_argument("--draws", type=int, default=1)
     parser.add_argument("--n-training", type=int, default=3000)
+    parser.add_argument("--part", default="1/1")
     given = parser.parse_args()
-    for dataset in given.datasets:
-        if dataset != "debtags":
-            for method in METHODS:
-                if not any(r["dataset"] == dataset and r["method"] == method for r in ROWS.rows):
-                    measure_audit(dataset, method)
+    n_rows = {"emoji": 1884, "mdi": 5045, "later": 5045}
+    wanted = [
+        {"dataset": name, "method": method, "draw": draw, "n_training": n_rows.get(name, n)}
+        for name in given.datasets
+        for draw in range(1 if name in n_rows else given.draws)
+        for method in METHODS_OF[name]
+        for n in (given.n_training,)
+    ]
+    part, n_parts = map(int, given.part.split("/"))
+    for key in wanted[part - 1 :: n_parts]:
+        if ROWS.find(**key) is not None:
             continue
-        for draw in range(given.draws):
-            for method in KNOWN_BY:
-                key = {"dataset": dataset, "method": method, "draw": draw}
-                if ROWS.find(**key, n_training=given.n_training) is None:
-                    measure_unseen(method, draw, given.n_training)
+        if key["dataset"] == "debtags":
+            measure_unseen(key["method"], key["draw"], key["n_training"])
+        elif key["dataset"] == "added":
+            measure_added(key["draw"], key["n_training"])
+        elif key["dataset"] == "later":
+            measure_later(key["method"])
+        else:
+            measure_audit(key["dataset"], key["method"])
 
 
 if __name__ == "__main__":
