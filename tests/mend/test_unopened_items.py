@@ -7,11 +7,7 @@ from sklearn.metrics import roc_auc_score
 
 from labelgap import Mend
 from labelgap.labels import Labels, State
-from labelgap.mend._unopened_items import (
-    find_unopened_items,
-    unopened_posterior,
-    with_unknown_rows,
-)
+from labelgap.mend._unopened_items import find_unopened_items, with_unknown_rows
 from labelgap.metrics import average_precision
 from labelgap.protocols import hide_unopened_items
 
@@ -22,19 +18,6 @@ def problem(n_samples=900, prior=-0.5, n_labels=8, seed=0):
     logits = 2 * X @ rng.normal(size=(12, n_labels)) / np.sqrt(12) + prior
     Y = rng.random(logits.shape) < 1 / (1 + np.exp(-logits))
     return X, Labels.from_dense(Y.astype(int)).with_zeros("unlabeled")
-
-
-def test_the_posterior_is_a_probability_that_holds():
-    rng = np.random.default_rng(0)
-    applies = rng.beta(0.5, 0.5, size=20_000)  # that something applies to the item
-    unopened = rng.random(applies.size) < 0.3
-    empty = unopened | (rng.random(applies.size) > applies)
-    found = unopened_posterior(0.7 * applies, empty)
-    assert found.mean() == pytest.approx(0.3, abs=0.02)
-    assert (found[~empty] == 0).all()
-    for low in (0.3, 0.5, 0.7, 0.9):
-        mine = empty & (found > low) & (found <= low + 0.1)
-        assert unopened[mine].mean() == pytest.approx(found[mine].mean(), abs=0.06)
 
 
 def test_labels_that_come_together_or_not_at_all_do_not_mislead():

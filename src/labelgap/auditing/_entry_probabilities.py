@@ -9,11 +9,13 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import numpy as np
+from scipy.special import expit
 
 from labelgap.auditing._audit_input import AuditInput
 from labelgap.auditing._loss_model import LossModel
 from labelgap.auditing._out_of_fold import OutOfFold, ScoredRows
 from labelgap.auditing._score_counts import Advance
+from labelgap.kernels.probabilities import log_odds
 from labelgap.labels import State
 from labelgap.propensity import bounded_relevance, obvious_first_posterior
 
@@ -22,6 +24,7 @@ from labelgap.propensity import bounded_relevance, obvious_first_posterior
 # many are right on emotions, yeast and image with three kinds of loss.
 _SLOPE, _ITEM_SLOPE = 0.2, 0.4
 _STEEP = 1.0
+_KNOTS = np.linspace(-14, 14, 281)
 _SCORING = "scoring every item and label"
 
 
@@ -95,7 +98,9 @@ class Mechanisms:
 
     def __init__(self, loss: LossModel) -> None:
         self.loss = loss
-        self._slope = _SLOPE * _room_above(loss.of_labels)
+        self._rates = loss.rates.mean()
+        self._slope = _SLOPE * _room_above(self._rates)
+        self._unrecorded = loss.rates.unrecorded(expit(_KNOTS))
         opened = loss.opened
         obvious = np.minimum(loss.any_label / opened, 1.0)
         room = _ITEM_SLOPE * _room_above(np.array(loss.common))
@@ -104,32 +109,40 @@ class Mechanisms:
 
     def of_zeros(self, block: ScoredRows) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Return probabilities of unlabeled zeros: as said, constant rates, obvious labels first."""
-        loss, c, common = self.loss, self.loss.of_labels, self.loss.common
-        said = obvious_first_posterior(block.joint, c, 0.0)
-        hidden = bounded_relevance(np.sqrt(block.joint * block.features), c)
-        said = _or(said, self._slope * hidden)
+        loss, common = self.loss, self.loss.common
+        hidden = bounded_relevance(np.sqrt(block.joint * block.features), self._rates)
+        said = _or(self._lost(block.joint), self._slope * hidden)
         constant = obvious_first_posterior(block.joint, common, 0.0)
         steep = obvious_first_posterior(block.joint, common, _STEEP)
         at = np.flatnonzero(loss.empty[block.rows])
         if at.size:
             alone, rows = block.features[at], at + block.rows.start
-            said[at] = _of_empty(alone, c, self.unopened[rows])
-            constant[at] = _of_empty(alone, np.array(common), loss.unopened[rows])
-            steep[at] = _of_empty(alone, np.array(common), self.unopened_steeply[rows])
+            lost, relevant = self._lost(alone), bounded_relevance(alone, self._rates)
+            said[at] = _of_empty(lost, relevant, _or(self.unopened[rows], loss.left_to_empty))
+            relevant = bounded_relevance(alone, common)
+            lost = (1 - common) * relevant / (1 - common * relevant)
+            constant[at] = _of_empty(lost, relevant, loss.unopened[rows])
+            steep[at] = _of_empty(lost, relevant, self.unopened_steeply[rows])
         return said, constant, steep
 
     def of_unknown(self, block: ScoredRows) -> np.ndarray:
         """Return the probabilities of entries that nobody stated."""
-        c = self.loss.of_labels
-        return np.asarray(bounded_relevance(block.joint, c))
+        return np.asarray(bounded_relevance(block.joint, self._rates))
+
+    def _lost(self, probabilities: np.ndarray) -> np.ndarray:
+        """Return P(relevant | not recorded), between the knots of what the rates of labels say."""
+        at = (log_odds(np.clip(probabilities, 1e-6, 1 - 1e-6)) - _KNOTS[0]) / (
+            _KNOTS[1] - _KNOTS[0]
+        )
+        below = np.clip(at.astype(np.intp), 0, _KNOTS.size - 2)
+        labels, part = np.arange(probabilities.shape[1]), at - below
+        first, second = self._unrecorded[labels, below], self._unrecorded[labels, below + 1]
+        return np.asarray(first + part * (second - first))
 
 
-def _of_empty(alone: np.ndarray, c: np.ndarray, unopened: np.ndarray) -> np.ndarray:
+def _of_empty(lost: np.ndarray, relevant: np.ndarray, unopened: np.ndarray) -> np.ndarray:
     """Return P(relevant) on items without a label: opened or not."""
-    relevant = bounded_relevance(alone, c)
-    lost = (1 - c) * relevant / (1 - c * relevant)
-    share = unopened[:, None]
-    return np.asarray(share * relevant + (1 - share) * lost)
+    return np.asarray(lost + unopened[:, None] * (relevant - lost))
 
 
 def _or(first: np.ndarray, second: np.ndarray) -> np.ndarray:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import numpy as np
 from scipy.special import expit, logit
@@ -31,7 +31,9 @@ from labelgap.labels import Labels, State
 from labelgap.propensity import wilson_interval
 
 _Z = 1.96
-_HIDDEN = 0.75
+_LEVEL = 0.95
+# of the variance of label frequencies, the part that is between labels, and its least deviation
+_TOLD_APART, _WORTH_TELLING = 0.6, 0.08
 _LEAST_UNOPENED = 0.05
 _N_WORST_ITEMS = 25
 _ITEM_EDGES = np.round(np.linspace(0, 1, 11), 1)
@@ -75,17 +77,21 @@ def label_audits(
     return tuple(records)
 
 
-def _label_frequencies(part: Labels, loss: LossModel, missing: np.ndarray) -> list[Estimate]:
+def _label_frequencies(
+    part: Labels, loss: LossModel, missing: np.ndarray
+) -> Sequence[Estimate | None]:
     """Return the label frequency of each label: the recorded ones of those and the missing ones.
 
-    With unlabeled zeros one table does not tell whether hidden labels are recorded as often as
-    obvious ones: the interval ends at 1, and begins below what the most confident entries show.
+    With unlabeled zeros a table mostly shows how often labels are recorded, not which are recorded less
+    often than others: then there are none.
     """
     ones = part.n_positives(axis=0)
     value = ones / np.maximum(ones + missing, 1e-9)
     if part.unlabeled:
-        low = _HIDDEN * loss.opened * loss.low_of_labels
-        return _estimates(value, np.minimum(low, value), np.ones(value.size))
+        if loss.rates.told_apart() < _TOLD_APART or value.std() < _WORTH_TELLING:
+            return [None] * ones.size
+        low, high = (loss.rates.quantile(q) for q in ((1 - _LEVEL) / 2, (1 + _LEVEL) / 2))
+        return _estimates(value, np.minimum(loss.opened * low, value), np.maximum(high, value))
     half = _Z * np.sqrt(missing)
     low, high = ones / (ones + missing + half), ones / (ones + np.maximum(missing - half, 0))
     return _estimates(value, low, high)

@@ -11,8 +11,8 @@ from labelgap.labels import Labels
 
 _AGREE = 1.25
 FEW = 0.05
-# 0.5 is the geometric mean of what is drawn to the common rate and what is not
-_DOUBT = 0.75
+# ends of the range of rates: as if all labels erred together
+_LOWEST, _HIGHEST = 0.1, 0.9
 _OF_ZEROS = "one table; a range over several ways in which labels get lost"
 _OF_UNKNOWN = "one table; entries are unknown independently of whether they are relevant"
 _Z = 1.96
@@ -47,21 +47,23 @@ def _scenarios(
     total = float(ones.sum())
     most = labels.n_samples * labels.n_labels - total
     overall = loss.overall
-    middle = (overall.value + overall.low) / 2
     largest = max(overall.high, loss.one_rate.high)
     rate, low, high = (
-        min(total * (1 - c) / max(c, 0.02), most) for c in (middle, largest, overall.low)
+        min(total * (1 - c) / max(c, 0.02), most) for c in (overall.middle, largest, overall.low)
     )
-    lower = (loss.of_labels * loss.raw_of_labels) ** _DOUBT
-    own, highest = (
+    own, lowest, highest = (
         float((ones / np.clip(c, 0.02, 1) / loss.opened).sum() - total)
-        for c in (loss.of_labels, lower)
+        for c in (
+            1 / (1 + loss.rates.missing_per_recorded()),
+            loss.rates.quantile(_HIGHEST),
+            loss.rates.quantile(_LOWEST),
+        )
     )
-    own, highest = max(0.0, min(own, most)), max(0.0, min(highest, most))
+    own, lowest, highest = (max(0.0, min(end, most)) for end in (own, lowest, highest))
     unopened, obvious = map(float, entries.sums[1:])
     return (
         MissingScenario("one rate for all labels", rate, min(low, rate), max(high, rate)),
         MissingScenario("items that nobody opened", unopened, unopened, unopened),
-        MissingScenario("a rate for each label", own, own, max(own, highest)),
+        MissingScenario("a rate for each label", own, min(own, lowest), max(own, highest)),
         MissingScenario("obvious labels recorded first", obvious, obvious, obvious),
     )

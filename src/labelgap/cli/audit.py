@@ -213,19 +213,17 @@ def _because(one: Suggestion) -> str:
 
 
 def _with_most_gaps(found: Audit) -> Any:
-    known = [
-        one for one in found.labels if one.label_frequency is not None and one.expected_missing
-    ]
+    known = [one for one in found.labels if one.expected_missing]
     known.sort(key=lambda one: -(one.expected_missing or 0))
     if not known:
         return None
+    frequencies = any(one.label_frequency is not None for one in known)
     rows = []
     for one in known[:_N_SHOWN]:
-        counts = f"{one.n_positive:,}", f"{one.expected_missing:,.0f}"
-        rows.append(
-            (escape(one.name), *counts, _fraction(one.label_frequency), _fraction(one.auc, 2))
-        )
-    headings = ("recorded", "missing", "label frequency", "AUC")
+        cells = [escape(one.name), f"{one.n_positive:,}", f"{one.expected_missing:,.0f}"]
+        cells += [_fraction(one.label_frequency)] if frequencies else []
+        rows.append((*cells, _fraction(one.auc, 2)))
+    headings = ["recorded", "missing", *(["label frequency"] if frequencies else []), "AUC"]
     columns = {"label": "left", **dict.fromkeys(headings, "right")}
     return table("Labels with the most gaps", columns, rows)
 

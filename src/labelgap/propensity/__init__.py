@@ -8,19 +8,11 @@ One table tells g alone. Each of these functions says which assumption turns it 
 
 - one rate for all entries: :func:`top_scored_fraction`, :func:`estimate_label_frequency`,
   :func:`label_frequency_mode`;
-- items that nobody opened: :func:`opened_label_frequency`, :func:`unopened_probability`;
-- one rate per label: :func:`label_frequencies`;
+- items that nobody opened: :func:`find_unopened`;
+- one rate per label: :func:`estimate_label_rates`;
 - obvious labels are recorded first: :func:`obvious_first_posterior`.
 """
 
-from labelgap.propensity._gaps_people_leave import (
-    bounded_relevance,
-    label_frequencies,
-    obvious_first_posterior,
-    opened_label_frequency,
-    opened_without_labels,
-    unopened_probability,
-)
 from labelgap.propensity._label_frequency import (
     FrequencyEstimate,
     TopScoredFraction,
@@ -34,19 +26,35 @@ from labelgap.propensity._label_frequency import (
     unlabeled_posterior,
     wilson_interval,
 )
+from labelgap.propensity._rates_of_labels import (
+    LabelRates,
+    bounded_relevance,
+    estimate_label_rates,
+    obvious_first_posterior,
+)
+from labelgap.propensity._unopened_items import (
+    UnopenedItems,
+    carrying_probability,
+    find_unopened,
+    opened_label_frequency,
+    unopened_probability,
+)
 
 __all__ = [
     "FrequencyEstimate",
+    "LabelRates",
     "TopScoredFraction",
+    "UnopenedItems",
     "bounded_relevance",
     "calibration_shift",
+    "carrying_probability",
     "estimate_label_frequency",
+    "estimate_label_rates",
+    "find_unopened",
     "fit_slope",
-    "label_frequencies",
     "label_frequency_mode",
     "obvious_first_posterior",
     "opened_label_frequency",
-    "opened_without_labels",
     "relevance_log_odds",
     "top_scored_fraction",
     "top_scored_fraction_of_bins",
