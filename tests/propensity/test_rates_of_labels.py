@@ -24,7 +24,7 @@ def test_labels_that_differ_are_told_apart():
 
 
 def test_labels_that_are_hard_to_predict_are_not_recorded_less_often():
-    """Features that cannot tell relevant items from similar ones: the ceiling of each label is another."""
+    """The ceiling of each label is another where features cannot tell similar items apart."""
     rng = np.random.default_rng(1)
     ceilings = 0.6 * np.exp(-np.abs(rng.normal(0, 0.6, 150)))
     n, hits = counts(ceilings, np.full(150, 4.0), np.full(150, 14.0), n_per_bin=3)

@@ -2,19 +2,19 @@
 
 Notation: y relevant, s recorded, c_j the label frequency of label j, g = P(s = 1 | x).
 
-The scores of recorded entries have the same distribution whatever c_j is. On the scale t on which they are
-standard normal, relevance is taken to rise as a sigmoid, so that
+The scores of recorded entries have the same distribution whatever c_j is. On the scale t on which they
+are standard normal, relevance is taken to rise as a sigmoid, so that
 
     P(s_j = 1 | t) = ceiling_j sigmoid(a_j + b_j t),    b_j >= 0,
 
-and counts by t give the likelihood of each ceiling. A label whose probabilities never level off says little
-about its own. A ceiling lies below c_j where features cannot tell relevant items from similar ones,
+and counts by t give the likelihood of each ceiling. A label whose probabilities never level off says
+little about its own. A ceiling lies below c_j where features cannot tell relevant items from similar ones,
 
     log ceiling_j = log c_j - (h / sqrt(n_j)) |e_j|,    e_j standard normal,    n_j recorded entries,
 
-and the frequencies of all labels are log c_j ~ normal(log m, v). What these share (h, m, v) is weighted by
-the likelihood of all labels together: rates that seem to differ because some labels are hard to predict
-are drawn to one rate, and rates that do differ are not.
+and the frequencies of all labels are log c_j ~ normal(log m, v). What these share (h, m, v) is weighted
+by the likelihood of all labels together: rates that seem to differ because some labels are hard to
+predict are drawn to one rate, and rates that do differ are not.
 """
 
 from __future__ import annotations

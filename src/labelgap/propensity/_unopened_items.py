@@ -1,4 +1,4 @@
-"""Items without any label: nothing applies to them, their labels were lost one by one, or nobody opened them.
+"""Items without any label: nothing applies, labels were lost one by one, or nobody opened them.
 
 With a(x) the probability that an item with the features x carries a recorded label, and pi that somebody
 opened it, P(no label | opened, x) = 1 - a(x) / pi, and so
@@ -169,9 +169,9 @@ def _one_rate(
 ) -> tuple[float, np.ndarray]:
     """Return pi where it is the same for all items, and what follows.
 
-    Items without a label are more than the labels of opened items explain, where a(x) stops rising below 1
-    (``ceiling``) and labels of items that carry some are recorded more often than those of all items
-    (``ratio``).
+    Items without a label are more than the labels of opened items explain, where a(x) stops rising
+    below 1 (``ceiling``) and labels of items that carry some are recorded more often than those of all
+    items (``ratio``).
     """
     carries = n_labels > 0
     top = top_scored_fraction(any_label, carries)
@@ -194,8 +194,8 @@ def _without_label(n_labels: np.ndarray, features: np.ndarray, trust: np.ndarray
 
     The mean number of labels is multiplied with the trust in it, so that z is 1 where there is none.
 
-    Their numbers of labels are negative binomial without 0, with a log-linear mean; as Chao's bound (1987),
-    it is a lower bound where items differ more than their features say.
+    Their numbers of labels are negative binomial without 0, with a log-linear mean; as Chao's bound
+    (1987), it is a lower bound where items differ more than their features say.
     """
     spread = features.std(axis=0)
     design = (features - features.mean(axis=0)) / np.where(spread > 0, spread, 1.0)
