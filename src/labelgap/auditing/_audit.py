@@ -84,6 +84,9 @@ def audit(
     n_selected: int | None = None,
     scale: bool = True,
     decisions: ReviewDecisions | None = None,
+    dates: Sequence[Any] | np.ndarray | None = None,
+    annotators: Sequence[Any] | np.ndarray | None = None,
+    complete: Sequence[Any] | np.ndarray | None = None,
     random_state: int | None = 0,
     progress: Advance | None = None,
     command: str = "labelgap.audit(X, Y)",
@@ -137,6 +140,12 @@ def audit(
         Whether to scale features: standardised when dense, rows of unit length when sparse.
     decisions : ReviewDecisions, default=None
         Decisions about suggestions of earlier audits; see :func:`read_decisions`.
+    dates : sequence of n_items dates or numbers, default=None
+        When each item was labelled: entries from before a label was first used are unknown.
+    annotators : sequence of length n_items, default=None
+        Who labelled each item: who records fewer labels than the features predict has missed more.
+    complete : sequence of n_items flags, default=None
+        Which items have all their labels: their zeros are negative.
     random_state : int or None, default=0
     progress : callable, default=None
         Called with the stage, how much is done, and of how much (None: not known).
@@ -175,7 +184,8 @@ def audit(
     if X is None:
         X = _features_of(item_text, pred_probs, text_encoder)
     run = _AuditRun(np.random.default_rng(random_state), progress or silent)
-    checked = check_input(X, Y, item_ids, feature_names, zeros, decisions)
+    history = {"dates": dates, "annotators": annotators, "complete": complete}
+    checked = check_input(X, Y, item_ids, feature_names, zeros, decisions, history)
     seed = int(run.rng.integers(2**31 - 1))
     rows = feature_rows(checked.X, checked.feature_names, scale=scale, random_state=seed)
     source = source._replace(text=text_match(checked, item_text, label_text, text_encoder))

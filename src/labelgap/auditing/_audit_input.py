@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -13,6 +13,7 @@ from sklearn.preprocessing import normalize
 from sklearn.utils.extmath import randomized_svd
 from sklearn.utils.validation import check_array
 
+from labelgap.auditing._item_history import ItemHistory, check_history, with_history
 from labelgap.auditing._review_decisions import ReviewDecisions, entries_of, names_of
 from labelgap.data import Dataset
 from labelgap.frames import FrameReader
@@ -127,7 +128,8 @@ class AuditInput:
     ``stated_unlabeled`` says whether they came with unlabeled zeros. ``modelled`` are the positions of
     the labels that can be learned: at least 5 items carry them, and one does not. ``decided`` are
     rows and columns of the entries that reviewers decided, and which of them were unlabeled zeros.
-    ``complete`` are the items of which all labels are known to be recorded.
+    ``history`` is how items were labelled, and ``stated`` are the items that came without unknown entries
+    and are not marked as complete.
     """
 
     X: Any
@@ -139,7 +141,8 @@ class AuditInput:
     decided: tuple[np.ndarray, np.ndarray, np.ndarray]
     n_decisions: int
     stated_unlabeled: bool
-    complete: np.ndarray
+    history: ItemHistory
+    stated: np.ndarray
 
     @property
     def part(self) -> Labels:
@@ -173,6 +176,7 @@ def check_input(
     feature_names: Any = None,
     zeros: Zeros = "auto",
     decisions: ReviewDecisions | None = None,
+    history: Mapping[str, Any] | None = None,
 ) -> AuditInput:
     """Check features and labels, find out which zeros are unlabeled, and apply decisions."""
     if zeros not in ("auto", "negative", "unlabeled"):
@@ -202,6 +206,11 @@ def check_input(
     elif not labels.has_gaps:
         labels = labels.with_zeros("unlabeled")
     items = _check_items(item_ids, n_samples)
+    known_history = check_history(n_samples, **(history or {}))
+    stated_rows = np.asarray(labels.n_observed(axis=1, unlabeled=True) == labels.n_labels)
+    if known_history.complete is not None:
+        stated_rows &= ~known_history.complete
+    labels = with_history(labels, known_history)
     none = np.empty(0, dtype=np.intp)
     decided, n_decisions = (none, none, np.empty(0, dtype=bool)), 0
     if decisions is not None and decisions.decisions:
@@ -227,7 +236,8 @@ def check_input(
         decided,
         n_decisions,
         stated,
-        np.zeros(n_samples, dtype=bool),
+        known_history,
+        stated_rows,
     )
 
 

@@ -24,6 +24,9 @@ from labelgap.propensity import bounded_relevance, obvious_first_posterior
 # many are right on emotions, yeast and image with three kinds of loss.
 _SLOPE, _ITEM_SLOPE = 0.2, 0.4
 _STEEP = 1.0
+# that something applies to every item, which the numbers of labels take for granted
+_APPLIES = 0.5
+_MOST_LEVELS = 8
 _KNOTS = np.linspace(-14, 14, 281)
 _SCORING = "scoring every item and label"
 
@@ -100,27 +103,32 @@ class Mechanisms:
         self.loss = loss
         self._rates = loss.rates.mean()
         self._slope = _SLOPE * _room_above(self._rates)
-        self._unrecorded = loss.rates.unrecorded(expit(_KNOTS))
+        self._efforts, self._level = _levels(loss.effort)
+        self._unrecorded = np.stack(
+            [loss.rates.unrecorded(expit(_KNOTS), effort) for effort in self._efforts]
+        )
         opened = loss.opened
         obvious = np.minimum(loss.any_label / opened, 1.0)
         room = _ITEM_SLOPE * _room_above(np.array(loss.common))
-        self.unopened = np.where(loss.empty, _or(loss.unopened, room * obvious), 0.0)
+        unopened = np.maximum(loss.unopened, _APPLIES * loss.by_counts)
+        self.unopened = np.where(loss.empty, _or(unopened, room * obvious), 0.0)
+        self.named = np.maximum(self.unopened, loss.by_counts)
         self.unopened_steeply = np.where(loss.empty, _or(loss.unopened, _STEEP * obvious), 0.0)
 
     def of_zeros(self, block: ScoredRows) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Return probabilities of unlabeled zeros: as said, constant rates, obvious labels first."""
         loss, common = self.loss, self.loss.common
         hidden = bounded_relevance(np.sqrt(block.joint * block.features), self._rates)
-        said = _or(self._lost(block.joint), self._slope * hidden)
-        constant = obvious_first_posterior(block.joint, common, 0.0)
+        said = _or(self._lost(block.joint, self._level[block.rows]), self._slope * hidden)
+        constant = self._lost_at(block.joint, self._level[block.rows])
         steep = obvious_first_posterior(block.joint, common, _STEEP)
         at = np.flatnonzero(loss.empty[block.rows])
         if at.size:
             alone, rows = block.features[at], at + block.rows.start
-            lost, relevant = self._lost(alone), bounded_relevance(alone, self._rates)
+            level = self._level[rows]
+            lost, relevant = self._lost(alone, level), bounded_relevance(alone, self._rates)
             said[at] = _of_empty(lost, relevant, _or(self.unopened[rows], loss.left_to_empty))
-            relevant = bounded_relevance(alone, common)
-            lost = (1 - common) * relevant / (1 - common * relevant)
+            relevant, lost = bounded_relevance(alone, common), self._lost_at(alone, level)
             constant[at] = _of_empty(lost, relevant, loss.unopened[rows])
             steep[at] = _of_empty(lost, relevant, self.unopened_steeply[rows])
         return said, constant, steep
@@ -129,15 +137,32 @@ class Mechanisms:
         """Return the probabilities of entries that nobody stated."""
         return np.asarray(bounded_relevance(block.joint, self._rates))
 
-    def _lost(self, probabilities: np.ndarray) -> np.ndarray:
+    def _lost(self, probabilities: np.ndarray, level: np.ndarray) -> np.ndarray:
         """Return P(relevant | not recorded), between the knots of what the rates of labels say."""
         at = (log_odds(np.clip(probabilities, 1e-6, 1 - 1e-6)) - _KNOTS[0]) / (
             _KNOTS[1] - _KNOTS[0]
         )
         below = np.clip(at.astype(np.intp), 0, _KNOTS.size - 2)
         labels, part = np.arange(probabilities.shape[1]), at - below
-        first, second = self._unrecorded[labels, below], self._unrecorded[labels, below + 1]
+        first = self._unrecorded[level[:, None], labels, below]
+        second = self._unrecorded[level[:, None], labels, below + 1]
         return np.asarray(first + part * (second - first))
+
+    def _lost_at(self, probabilities: np.ndarray, level: np.ndarray) -> np.ndarray:
+        """Return the same with one rate for all labels."""
+        common = self.loss.common
+        relevant = bounded_relevance(probabilities, common)
+        rate = np.minimum(common * self._efforts, 1.0)[level][:, None]
+        return np.asarray(relevant * (1 - rate) / (1 - relevant * rate))
+
+
+def _levels(effort: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return a few efforts that stand for all, and which of them each item has."""
+    efforts, at = np.unique(effort, return_inverse=True)
+    if efforts.size <= _MOST_LEVELS:
+        return efforts, at
+    middles = np.geomspace(efforts[0], efforts[-1], _MOST_LEVELS)
+    return middles, np.abs(np.log(effort)[:, None] - np.log(middles)).argmin(axis=1)
 
 
 def _of_empty(lost: np.ndarray, relevant: np.ndarray, unopened: np.ndarray) -> np.ndarray:
@@ -187,7 +212,7 @@ def entry_probabilities(
         top.offer(block.rows.start, said, np.maximum(steep, said), zero | unknown, unknown)
     advance(_SCORING, n_samples, n_samples)
     return EntryProbabilities(
-        by_label, by_item, variance, MechanismSums(*sums), mechanisms.unopened, top.result()
+        by_label, by_item, variance, MechanismSums(*sums), mechanisms.named, top.result()
     )
 
 

@@ -16,7 +16,7 @@ from scipy.special import expit, logit
 from labelgap.auditing._audit_input import AuditInput
 from labelgap.auditing._out_of_fold import OutOfFold, ScoredRows, helped_by_labels
 from labelgap.auditing._score_counts import Advance
-from labelgap.labels import Labels, State
+from labelgap.labels import State
 from labelgap.propensity import (
     FrequencyEstimate,
     LabelRates,
@@ -91,15 +91,17 @@ class LossModel:
     """What is estimated of the ways in which labels got lost.
 
     A fraction ``opened`` of the items was opened; ``unopened`` is the probability of each item that
-    it was not, 0 where it carries a label, and ``any_label`` how probably such features come with
-    a recorded label. ``common`` is the label frequency on opened items, and ``rates`` those of the
-    labels; ``left_to_empty`` is how far opened items without a label are from having lost their labels
-    independently. ``overall`` is the label frequency of all items with its interval, and ``one_rate`` the
-    same by curves over all probabilities.
+    it was not, 0 where it carries a label, ``by_counts`` the same if something applies to every item,
+    and ``any_label`` how probably such features come with a recorded label. ``common`` is the label
+    frequency on opened items, and ``rates`` those of the labels; ``left_to_empty`` is how far opened
+    items without a label are from having lost their labels independently. ``overall`` is the label
+    frequency of all items with its interval, and ``one_rate`` the same by curves over all
+    probabilities. ``effort`` multiplies label frequencies on each item.
     """
 
     opened: float
     unopened: np.ndarray
+    by_counts: np.ndarray
     any_label: np.ndarray
     empty: np.ndarray
     common: float
@@ -107,6 +109,7 @@ class LossModel:
     left_to_empty: float
     overall: TopScoredFraction
     one_rate: FrequencyEstimate
+    effort: np.ndarray
 
     @property
     def learned(self) -> np.ndarray:
@@ -117,10 +120,10 @@ class LossModel:
 def estimate_loss(model: OutOfFold, checked: AuditInput, advance: Advance) -> LossModel:
     """Estimate how labels got lost; the model is fitted again without items that nobody opened."""
     labels = checked.part
-    counts, rows = _count(model, labels, checked.decided_part, advance)
+    counts, rows = _count(model, checked, advance)
     overall = counts.ceiling()
     carried = checked.labels.n_positives(axis=1)
-    empty = (carried == 0) & ~checked.complete & _without_unknown(labels)
+    empty = (carried == 0) & checked.stated
     found = _complete_loss(counts, overall, empty)
     if not labels.unlabeled:
         return found
@@ -128,14 +131,16 @@ def estimate_loss(model: OutOfFold, checked: AuditInput, advance: Advance) -> Lo
         found = _with_unopened(found, rows, carried)
         if (~found.learned).mean() >= _WORTH_A_FIT:
             model.fit(found.learned)
-            counts, again = _count(model, labels, checked.decided_part, advance)
-            found = _with_unopened(found, np.hstack([rows, again]), carried)
-    rates = counts.rates()
+            counts, _ = _count(model, checked, advance)
+    effort = checked.history.efforts(labels.n_positives(axis=1), np.exp(rows[:, 2]))
+    most = 1 / float(effort.max())  # nobody records more than all relevant labels
+    rates = counts.rates().at_most(most)
     return replace(
         found,
-        common=float(np.clip(counts.ceiling().middle, 0.02, 0.995)),
+        common=float(np.clip(counts.ceiling().middle, 0.02, min(0.995, most))),
         rates=rates,
         left_to_empty=counts.left_to_empty(rates),
+        effort=effort,
     )
 
 
@@ -144,7 +149,10 @@ def _complete_loss(
 ) -> LossModel:
     """What holds where no label was lost."""
     nobody, rates = np.zeros(empty.size), LabelRates(np.ones(1), np.ones((len(counts.n), 1)))
-    return LossModel(1.0, nobody, nobody + 1, empty, 1.0, rates, 0.0, overall, counts.one_rate())
+    rate = counts.one_rate()
+    return LossModel(
+        1.0, nobody, nobody, nobody + 1, empty, 1.0, rates, 0.0, overall, rate, nobody + 1
+    )
 
 
 def _with_unopened(found: LossModel, rows: np.ndarray, carried: np.ndarray) -> LossModel:
@@ -152,9 +160,10 @@ def _with_unopened(found: LossModel, rows: np.ndarray, carried: np.ndarray) -> L
     folds = np.random.default_rng(0).permutation(carried.size) % _N_PARTS
     any_label = carrying_probability(rows, carried > 0, folds)
     items = find_unopened(any_label, carried, rows, label_frequency=found.overall)
-    unopened = np.maximum(np.where(found.empty, items.probability, 0.0), found.unopened)
-    opened = min(items.opened, found.opened)
-    return replace(found, opened=opened, unopened=unopened, any_label=any_label)
+    unopened, by_counts = (np.where(found.empty, part, 0.0) for part in items[1:])
+    return replace(
+        found, opened=items.opened, unopened=unopened, by_counts=by_counts, any_label=any_label
+    )
 
 
 def _top(n: np.ndarray, hits: np.ndarray, fewest: int) -> TopScoredFraction | None:
@@ -162,20 +171,16 @@ def _top(n: np.ndarray, hits: np.ndarray, fewest: int) -> TopScoredFraction | No
     return top_scored_fraction_of_bins(n[seen][::-1], hits[seen][::-1], fewest=fewest)
 
 
-def _without_unknown(labels: Labels) -> np.ndarray:
-    return np.asarray(labels.n_observed(axis=1, unlabeled=True) == labels.n_labels)
-
-
 def _count(
-    model: OutOfFold,
-    labels: Labels,
-    decided: tuple[np.ndarray, np.ndarray, np.ndarray],
-    advance: Advance,
+    model: OutOfFold, checked: AuditInput, advance: Advance
 ) -> tuple[ProbabilityCounts, np.ndarray]:
     """Return counts over the rows the model learned from, and what the features say of each row.
 
-    Entries that reviewers decided count as they were before: they saw the top-scored ones first.
+    Entries that reviewers decided count as they were before: they saw the top-scored ones first. Items
+    that are marked as complete do not show how labels are lost on the others.
     """
+    labels, decided, done = checked.part, checked.decided_part, checked.history.complete
+    counted = model.opened if done is None else model.opened & ~done
     n_labels, n_samples = labels.n_labels, labels.n_samples
     tables = np.zeros((5, n_labels * _N_BINS), dtype=np.int64)
     of_rows = np.zeros((n_samples, 3))
@@ -186,7 +191,7 @@ def _count(
         recorded = states == State.RELEVANT
         here = (decided[0] >= block.rows.start) & (decided[0] < block.rows.stop)
         recorded[decided[0][here] - block.rows.start, decided[1][here]] = False
-        known = (states != State.UNKNOWN) & model.opened[block.rows][:, None]
+        known = (states != State.UNKNOWN) & counted[block.rows][:, None]
         helped = known & helped_by_labels(labels, part)
         nothing = known & ~recorded.any(axis=1, keepdims=True)
         for scores, kinds in (

@@ -61,9 +61,11 @@ def _scenarios(
     )
     own, lowest, highest = (max(0.0, min(end, most)) for end in (own, lowest, highest))
     unopened, obvious = map(float, entries.sums[1:])
+    carried = labels.n_positives(axis=1)
+    many = float(loss.by_counts.sum() * carried[carried > 0].mean())
     return (
         MissingScenario("one rate for all labels", rate, min(low, rate), max(high, rate)),
-        MissingScenario("items that nobody opened", unopened, unopened, unopened),
+        MissingScenario("items that nobody opened", unopened, unopened, max(unopened, many)),
         MissingScenario("a rate for each label", own, min(own, lowest), max(own, highest)),
         MissingScenario("obvious labels recorded first", obvious, obvious, obvious),
     )

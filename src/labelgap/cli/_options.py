@@ -234,3 +234,24 @@ class LearningOptions(LabelledOptions):
             "their views (labelgap fit --model imvwl).",
         ),
     ] = Empty.MEAN
+
+
+@dataclass(frozen=True)
+class AuditedOptions(LearningOptions):
+    """Rows and labels to audit, and what the table says of how they came about."""
+
+    date: Annotated[
+        str | None,
+        _rows(
+            metavar="COLUMN",
+            help="When a row was labelled: a label is unknown on rows from before it was first used.",
+        ),
+    ] = None
+    annotator: Annotated[
+        str | None,
+        _rows(metavar="COLUMN", help="Who labelled a row: people differ in how much they record."),
+    ] = None
+    complete: Annotated[
+        str | None,
+        _rows(metavar="COLUMN", help="Whether a row has all its labels (1 or 0, yes or no)."),
+    ] = None

@@ -44,6 +44,8 @@ _SUFFIXES: dict[str, Format] = {
     ".npz": Format.NPZ,
 }
 _COMPRESSED = {".gz", ".bz2", ".xz"}
+# options of columns that say how rows were labelled, and what an audit calls them
+_HISTORY = {"date": "dates", "annotator": "annotators", "complete": "complete"}
 _MOST_SHOWN = 12
 
 
@@ -90,6 +92,8 @@ class InputRows:
     part : {"all", "train", "test"}
     label_file : TableName, optional
         The long table.
+    history : dict of str to array
+        The columns that say when and by whom rows were labelled, and which are complete.
     """
 
     place: str
@@ -99,6 +103,7 @@ class InputRows:
     lists_labels: bool = False
     part: str = "all"
     label_file: TableName | None = None
+    history: dict[str, np.ndarray] = field(default_factory=dict)
 
     @property
     def n_samples(self) -> int:
@@ -307,7 +312,11 @@ def _of_table(path: Path, options: RowOptions, hints: Hints, labelled: bool) -> 
         labels = _label_columns(path, options, hints, frame)
     long = labelled and _has_long_table(options)
     read = labels if labelled and not long else []
+    said = {name: getattr(options, option, None) for option, name in _HISTORY.items()}
+    for option, name in _HISTORY.items():
+        _require(path, columns, f"--{option}", [said[name]])
     unused = {*_match(path, columns, "--drop", options.drop), *hints.labels, *labels}
+    unused |= {column for column in said.values() if column is not None}
     unused = set(columns) if hints.only_labels else unused
     drop = [name for name in columns if name in unused - {*read, item, text}]
     how: Any = {}
@@ -322,7 +331,8 @@ def _of_table(path: Path, options: RowOptions, hints: Hints, labelled: bool) -> 
         tfidf=False if text else None,
         **how,
     )
-    rows = InputRows(str(path), data, item or "row", text)
+    history = {name: frame[column].to_numpy() for name, column in said.items() if column}
+    rows = InputRows(str(path), data, item or "row", text, history=history)
     if long and isinstance(options, LabelledOptions):
         return _with_long_labels(rows, options, labels)
     return rows
@@ -446,6 +456,9 @@ def _of_dataset(
 ) -> InputRows:
     if options.item is not None:
         raise BadInputError(f"--item {options.item}: only tables have a column of ids")
+    for option in _HISTORY:
+        if (column := getattr(options, option, None)) is not None:
+            raise BadInputError(f"--{option} {column}: only tables have such a column")
     rows = InputRows(place, _without(dataset, options.drop, place))
     if not labelled:
         return rows

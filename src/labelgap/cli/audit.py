@@ -19,7 +19,14 @@ from labelgap.auditing import (
 from labelgap.auditing import audit as run_audit
 from labelgap.cli._design_matrix import named_design
 from labelgap.cli._item_cells import with_item_cells
-from labelgap.cli._options import DecisionsFile, Folder, LearningOptions, RandomState, Suggestions
+from labelgap.cli._options import (
+    AuditedOptions,
+    DecisionsFile,
+    Folder,
+    LearningOptions,
+    RandomState,
+    Suggestions,
+)
 from labelgap.cli._read_data import InputRows, data_sources, read_labelled, zeros_of_audit
 from labelgap.cli._table_files import (
     LabelTextFile,
@@ -40,7 +47,7 @@ _PREANNOTATIONS = "preannotations.json"
 
 def audit(
     terminal: Terminal,
-    source: LearningOptions,
+    source: AuditedOptions,
     suggestions: Suggestions = 1000,
     topics: Annotated[
         int | None, typer.Option(min=1, help="Also find so many topics of the labels.")
@@ -72,6 +79,7 @@ def audit(
           --item id
       labelgap audit items.csv --labels 'tag_*' --item id --decisions decisions.json
       labelgap audit notes.csv --text note --labels urgent,legal --label-text meanings.csv
+      labelgap audit items.csv --labels 'tag_*' --date added --annotator by --complete done
     """
     check_folder(out)
     decided = decisions_of(decisions)
@@ -90,6 +98,7 @@ def audit(
             scale=not scaled,
             **_texts(rows, read_label_text(label_text)),
             decisions=decided,
+            **rows.history,
             random_state=random_state,
             progress=advance,
             command=terminal.command,

@@ -8,7 +8,7 @@ are standard normal, relevance is taken to rise as a sigmoid, so that
     P(s_j = 1 | t) = ceiling_j sigmoid(a_j + b_j t),    b_j >= 0,
 
 and counts by t give the likelihood of each ceiling. A label whose probabilities never level off says
-little about its own. A ceiling lies below c_j where features cannot tell relevant items from similar ones,
+little about its own. A ceiling lies below c_j where features cannot tell relevant items from others,
 
     log ceiling_j = log c_j - (h / sqrt(n_j)) |e_j|,    e_j standard normal,    n_j recorded entries,
 
@@ -26,8 +26,6 @@ import numpy as np
 from scipy.special import expit, logit, ndtri
 
 from labelgap.propensity._label_frequency import TopScoredFraction
-
-__all__ = ["LabelRates", "bounded_relevance", "estimate_label_rates", "obvious_first_posterior"]
 
 _SURE, _MOST = 0.95, 0.99
 _GRID = np.append(np.round(np.arange(0.05, 0.96, 0.05), 2), [0.97, 0.985, 0.995])
@@ -142,17 +140,26 @@ class LabelRates(NamedTuple):
         """Return how many labels are missing for each recorded one, the mean of 1 / c - 1."""
         return np.asarray(self.weights @ (1 / self.grid - 1))
 
-    def unrecorded(self, probabilities: np.ndarray) -> np.ndarray:
+    def at_most(self, rate: float) -> LabelRates:
+        """Return the same without label frequencies above a rate."""
+        kept = self.grid <= max(rate, self.grid[0])
+        weights = np.where(kept, self.weights, 0.0)
+        weights[:, np.flatnonzero(kept)[-1]] += 1e-12  # where all of them were above
+        return LabelRates(self.grid, weights / weights.sum(axis=1, keepdims=True))
+
+    def unrecorded(self, probabilities: np.ndarray, effort: float = 1.0) -> np.ndarray:
         """Return P(relevant | not recorded) of each label where it is recorded with the probability g.
 
         Parameters
         ----------
         probabilities : array of shape (n,)
             g; the result has the shape (n_labels, n).
+        effort : float, default=1.0
+            Multiplies the label frequencies of the entries, where g is that of all people together.
         """
         relevance = bounded_relevance(probabilities[None, :], self.grid[:, None])
-        lost = relevance * (1 - self.grid[:, None]) / (1 - relevance * self.grid[:, None])
-        return np.asarray(self.weights @ lost)
+        rate = np.minimum(self.grid * effort, 1.0)[:, None]
+        return np.asarray(self.weights @ (relevance * (1 - rate) / (1 - relevance * rate)))
 
 
 def estimate_label_rates(

@@ -5,10 +5,12 @@ opened it, P(no label | opened, x) = 1 - a(x) / pi, and so
 
     P(not opened | no label, x) = (1 - pi) / (1 - a(x)).
 
-Two things tell pi. Where all items were opened with one probability, no a(x) is larger, and the labels of
-items that carry some are recorded more often than those of all. And where opened items carry many labels,
-hardly one of them carries none: the numbers of labels of those that carry some tell how many carry none,
-z(x), and pi(x) = a(x) / (1 - z(x)) may then depend on the item.
+Where all items were opened with one probability, pi, no a(x) is larger, and the labels of items that
+carry some are recorded more often than those of all.
+
+Where opened items carry many labels, hardly one of them carries none: the numbers of labels of those that
+carry some tell how many carry none, z(x), and pi(x) = a(x) / (1 - z(x)) may then depend on the item. This
+takes for granted that something applies to every item, which no table tells.
 """
 
 from __future__ import annotations
@@ -21,14 +23,6 @@ from scipy.special import expit, gammaln
 from sklearn.linear_model import LogisticRegression
 
 from labelgap.propensity._label_frequency import TopScoredFraction, top_scored_fraction
-
-__all__ = [
-    "UnopenedItems",
-    "carrying_probability",
-    "find_unopened",
-    "opened_label_frequency",
-    "unopened_probability",
-]
 
 _LEAST, _CERTAIN = 1e-3, 0.999
 _COMPLETE, _ALL_OPENED = 0.98, 0.99
@@ -100,6 +94,8 @@ def unopened_probability(any_label: np.ndarray, opened: float | np.ndarray) -> n
 class UnopenedItems(NamedTuple):
     """A fraction ``opened`` of the items, and each item's ``probability`` that nobody opened it.
 
+    ``by_counts`` is the same where something applies to every item and some are opened more rarely.
+
     See Also
     --------
     find_unopened : Makes one.
@@ -108,12 +104,13 @@ class UnopenedItems(NamedTuple):
     --------
     >>> import numpy as np
     >>> from labelgap.propensity import UnopenedItems
-    >>> UnopenedItems(0.5, np.array([0.0, 1.0])).opened
+    >>> UnopenedItems(0.5, np.array([0.0, 1.0]), np.array([0.0, 1.0])).opened
     0.5
     """
 
     opened: float
     probability: np.ndarray
+    by_counts: np.ndarray
 
 
 def find_unopened(
@@ -159,9 +156,17 @@ def find_unopened(
     alike = np.searchsorted(np.sort(any_label[~empty]), any_label)
     without = _without_label(n_labels, features, alike / (alike + _ALIKE))
     own = np.minimum(any_label / (1 - without), 1.0)
-    by_counts = (1 - own) / np.maximum(1 - any_label, 1e-9)
-    probability = np.where(empty, np.maximum(probability, by_counts), 0.0)
-    return UnopenedItems(min(opened, 1 - float(probability.mean())), probability)
+    by_counts = unopened_probability(any_label, min(1.0, _opened_by_counts(n_labels)))
+    by_counts = np.maximum(by_counts, (1 - own) / np.maximum(1 - any_label, 1e-9))
+    probability, by_counts = (np.where(empty, part, 0.0) for part in (probability, by_counts))
+    return UnopenedItems(opened, probability, np.maximum(probability, by_counts))
+
+
+def _opened_by_counts(n_labels: np.ndarray) -> float:
+    """Return the fraction of opened items by Chao's bound on those without labels (1987)."""
+    one, two = (float((n_labels == k).sum()) for k in (1, 2))
+    without = one * max(one - 1, 0.0) / (2 * (two + 1))
+    return float((n_labels > 0).sum() + without) / n_labels.size
 
 
 def _one_rate(
