@@ -51,4 +51,4 @@ def test_one_certain_rate_is_the_posterior_of_that_rate():
     relevance = np.linspace(0.01, 0.9, 20)
     expected = unlabeled_posterior(np.log(relevance / (1 - relevance)), 0.6)
     np.testing.assert_allclose(rates.unrecorded(0.6 * relevance)[0], expected)
-    np.testing.assert_allclose(rates.missing_per_recorded(), 2 / 3)
+    np.testing.assert_allclose(rates.missing_per_positive(), 2 / 3)

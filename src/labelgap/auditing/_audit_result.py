@@ -382,7 +382,7 @@ class Audit:
     >>> result.missing.basis
     'one table; a range over several ways in which labels get lost'
     >>> result.suggestions[0].label, result.to_frame().shape
-    ('2', (2, 8))
+    ('1', (2, 8))
     >>> [label.n_positive for label in result.labels]
     [95, 136, 110, 124, 106]
     >>> Audit.from_json(result.to_json()) == result

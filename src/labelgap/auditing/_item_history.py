@@ -52,19 +52,19 @@ class ItemHistory:
                 columns.append(np.full(earlier.size, label))
         return np.concatenate(rows), np.concatenate(columns)
 
-    def efforts(self, n_recorded: np.ndarray, n_expected: np.ndarray) -> np.ndarray:
+    def efforts(self, n_positive: np.ndarray, n_expected: np.ndarray) -> np.ndarray:
         """Return how often each item's annotator records labels, 1 for the mean of all.
 
         Parameters
         ----------
-        n_recorded, n_expected : arrays of shape (n_items,)
+        n_positive, n_expected : arrays of shape (n_items,)
             Recorded labels, and those that the features predict.
         """
         if self.annotators is None:
-            return np.ones(n_recorded.size)
+            return np.ones(n_positive.size)
         recorded, expected = (
             np.bincount(self.annotators, values) + _PRIOR_LABELS
-            for values in (n_recorded, n_expected * n_recorded.sum() / n_expected.sum())
+            for values in (n_positive, n_expected * n_positive.sum() / n_expected.sum())
         )
         return np.asarray((recorded / expected)[self.annotators])
 

@@ -76,7 +76,7 @@ class ProbabilityCounts:
         lost = rates.unrecorded(g)
         relevant = bounded_relevance(g[None, :], rates.mean()[:, None])
         ones = self.hits.sum(axis=1)
-        missing = float(ones @ rates.missing_per_recorded())
+        missing = float(ones @ rates.missing_per_positive())
         least, most = (float(ones @ (1 / rates.quantile(q) - 1)) for q in (0.7, 0.3))
         error = (most - least) / 2
         helped = float(((self.n_helped - self.hits_helped) * lost).sum())

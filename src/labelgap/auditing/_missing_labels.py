@@ -54,7 +54,7 @@ def _scenarios(
     own, lowest, highest = (
         float((ones / np.clip(c, 0.02, 1) / loss.opened).sum() - total)
         for c in (
-            1 / (1 + loss.rates.missing_per_recorded()),
+            1 / (1 + loss.rates.missing_per_positive()),
             loss.rates.quantile(_HIGHEST),
             loss.rates.quantile(_LOWEST),
         )

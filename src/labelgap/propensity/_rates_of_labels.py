@@ -114,7 +114,7 @@ class LabelRates(NamedTuple):
     >>> import numpy as np
     >>> from labelgap.propensity import LabelRates
     >>> rates = LabelRates(np.array([0.5, 1.0]), np.array([[0.5, 0.5], [0.0, 1.0]]))
-    >>> rates.mean().tolist(), rates.missing_per_recorded().tolist()
+    >>> rates.mean().tolist(), rates.missing_per_positive().tolist()
     ([0.75, 1.0], [0.5, 0.0])
     """
 
@@ -136,7 +136,7 @@ class LabelRates(NamedTuple):
         within = float((self.weights @ self.grid**2 - mean**2).mean())
         return float(mean.var() / max(mean.var() + within, 1e-12))
 
-    def missing_per_recorded(self) -> np.ndarray:
+    def missing_per_positive(self) -> np.ndarray:
         """Return how many labels are missing for each recorded one, the mean of 1 / c - 1."""
         return np.asarray(self.weights @ (1 / self.grid - 1))
 
