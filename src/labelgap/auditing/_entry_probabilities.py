@@ -170,7 +170,7 @@ def _of_empty(lost: np.ndarray, relevant: np.ndarray, unopened: np.ndarray) -> n
     return np.asarray(lost + unopened[:, None] * (relevant - lost))
 
 
-def _or(first: np.ndarray, second: np.ndarray) -> np.ndarray:
+def _or(first: np.ndarray, second: np.ndarray | float) -> np.ndarray:
     return first + (1 - first) * second
 
 

@@ -103,7 +103,7 @@ class InputRows:
     lists_labels: bool = False
     part: str = "all"
     label_file: TableName | None = None
-    history: dict[str, np.ndarray] = field(default_factory=dict)
+    history: dict[str, Any] = field(default_factory=dict)
 
     @property
     def n_samples(self) -> int:
