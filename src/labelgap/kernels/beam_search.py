@@ -64,7 +64,8 @@ def child_margins(X, weights, intercepts, starts, parents, pairs, n_features, ma
                     own[n_own], values[n_own] = place_of[indices[entry]], data[entry]
                     n_own += 1
             out = margins[row, rank, : high - low]
-            out[:] = intercepts[low:high]
+            for child in range(low, high):
+                out[child - low] = intercepts[child]
             row_scores(own[:n_own], values[:n_own], W, out)
             first += 1
         for entry in range(begin, end):
@@ -103,5 +104,6 @@ def most_probable(margins, starts, parents, log_odds, mix, nodes, node_log_odds)
                     place -= 1
                 nodes[row, place], node_log_odds[row, place] = child, value
                 n_found = min(n_found + 1, width)
-        nodes[row, n_found:] = -1
-        node_log_odds[row, n_found:] = -np.inf
+        for place in range(n_found, width):
+            nodes[row, place] = -1
+            node_log_odds[row, place] = -np.inf

@@ -114,7 +114,8 @@ def descend(indptr, indices, data, costs, W, tol, max_iter, seed):
     order, n_open = np.arange(n), n
     state = np.uint64(seed) + _FIRST_STATE
     for iteration in range(max_iter):
-        largest[:] = 0
+        for c in range(k):
+            largest[c] = 0
         for first in range(n_open - 1):
             # xorshift, with a remainder: near enough to uniform for an order of visits
             state ^= state << np.uint64(13)
@@ -129,7 +130,9 @@ def descend(indptr, indices, data, costs, W, tol, max_iter, seed):
                 indices[indptr[row] : indptr[row + 1]],
                 data[indptr[row] : indptr[row + 1]],
             )
-            scores[:] = W[constant]
+            # loops, where an assignment of arrays would take numba a second to compile
+            for c in range(k):
+                scores[c] = W[constant, c]
             row_scores(own, values, W, scores)
             length = np.float32(1)
             for value in values:
@@ -144,14 +147,18 @@ def descend(indptr, indices, data, costs, W, tol, max_iter, seed):
             else:
                 n_open -= 1
                 order[place], order[n_open] = order[n_open], row
-        if largest.max() > tol:
+        worst = np.float32(0)
+        for c in range(k):
+            worst = max(worst, largest[c])
+        if worst > tol:
             for c in range(k):
                 bar[c] = max(largest[c], _LEAST_STEP)
         elif n_open == n:
             return iteration + 1
         else:
             n_open = n
-            bar[:] = np.inf
+            for c in range(k):
+                bar[c] = np.inf
     return max_iter
 
 
