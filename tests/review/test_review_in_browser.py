@@ -220,6 +220,10 @@ def test_fits_the_window(browser, server, width, scheme):
     assert len(named) > 20
     assert all(named)
     assert browser.pale() == []
+    shown = browser.run(
+        "[...document.querySelectorAll('[hidden]')].map(e => e.getClientRects().length)"
+    )
+    assert not any(shown), "what is hidden is not drawn, such as a chart of no answers"
     assert browser.complaints == []
 
 
