@@ -93,7 +93,6 @@ def test_several_kinds_of_models_are_saved_and_listed(run, monkeypatch):
     library = make_pipeline(StandardScaler(), labelgap.Mend())
     read = pandas.read_csv("many.csv")
     library.fit(read[["a", "b", "c"]].to_numpy(), read[["tag_a", "tag_b"]].to_numpy(float))
-    assert len(library[-1]._portfolio.members) > 1
     np.testing.assert_allclose(predicted, library.predict_proba(X), rtol=1e-12)
     as_json = run("fit", *columns, "-o", "m", "--json").json["leaderboard"]
     assert {row["name"] for row in as_json} == {

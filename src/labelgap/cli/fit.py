@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import time
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -29,6 +30,7 @@ from labelgap.cli._read_data import InputRows, learning_labels, read_labelled
 from labelgap.cli._table_files import check_target
 from labelgap.cli._terminal import BadInputError, Terminal, ToCopy, reading
 from labelgap.extras import require
+from labelgap.labels import Labels
 
 Settings = Annotated[
     list[str] | None,
@@ -47,15 +49,13 @@ _ZEROS = {
 }
 
 
-def fit(
-    terminal: Terminal,
-    source: LearningOptions,
-    out: Annotated[
-        Path, typer.Option("--out", "-o", metavar="FILE", help="The model file to write.")
-    ],
-    model: Annotated[ModelName, typer.Option("--model", "-m", help="What to fit.")] = DEFAULT_MODEL,
-    settings: Settings = None,
-    scale: ScaleOption = Scale.AUTO,
+@dataclass(frozen=True, kw_only=True)
+class ModelOptions:
+    """What is fitted, and how."""
+
+    model: Annotated[ModelName, typer.Option("--model", "-m", help="What to fit.")] = DEFAULT_MODEL
+    settings: Settings = None
+    scale: ScaleOption = Scale.AUTO
     features: Annotated[
         int | None,
         typer.Option(
@@ -64,8 +64,27 @@ def fit(
             min=1,
             help="Keep only so many, the best ones (GMFS); all otherwise.",
         ),
-    ] = None,
-    random_state: RandomState = 0,
+    ] = None
+    random_state: RandomState = 0
+
+    def as_dict(self) -> dict[str, Any]:
+        """The options as a model file keeps them."""
+        settings = self.settings or []
+        return {
+            **vars(self),
+            "model": str(self.model),
+            "settings": settings,
+            "scale": str(self.scale),
+        }
+
+
+def fit(
+    terminal: Terminal,
+    source: LearningOptions,
+    options: ModelOptions,
+    out: Annotated[
+        Path, typer.Option("--out", "-o", metavar="FILE", help="The model file to write.")
+    ],
 ) -> None:
     """Fit a model to rows whose labels have gaps, and save it.
 
@@ -88,32 +107,18 @@ def fit(
     numbers = rows.data.X if filler is None else filler.transform(rows.data.X)
     X = design_matrix(rows, numbers, vectorizer)
     labels = learning_labels(rows, source.zeros)
-    estimator = make_model(str(model), settings or [], scale, X, random_state)
-    _check_absent_views(source, estimator)
     start = time.perf_counter()
-    title = f"fitting {model} to {rows.n_samples} rows x {labels.n_labels} labels"
-    with terminal.progress(title) as advance, reading(rows.place):
-        if features is not None:
-            estimator = keep_best_features(estimator, X, labels, features, random_state)
-        with watched(estimator[-1], advance, title):
-            estimator.fit(X, labels)
+    estimator = _fitted(terminal, rows, source, options, X, labels)
     seconds = time.perf_counter() - start
     about = {
-        "model": str(model),
-        "settings": settings or [],
-        "scale": str(scale),
-        "features": features,
+        **options.as_dict(),
         "empty": str(source.empty),
         "zeros": "unlabeled" if labels.unlabeled else "negative",
-        "random_state": random_state,
         "source": rows.place,
         "part": rows.part,
         "n_samples": rows.n_samples,
         "item": source.item,
     }
-    forget = getattr(estimator[-1], "_forget_training_rows", None)
-    if forget is not None:
-        forget()
     learned = row_digests(rows.data.X, rows.data.texts, _ROWS_REMEMBERED)
     kept = {**about, "learned_rows": learned}
     SavedModel(estimator, vectorizer, filler, _schema(rows, source), kept).save(out)
@@ -130,6 +135,30 @@ def fit(
         "out": str(out),
     }
     terminal.result(payload, *_shown(rows, payload, out))
+
+
+def _fitted(
+    terminal: Terminal,
+    rows: InputRows,
+    source: LearningOptions,
+    options: ModelOptions,
+    X: Any,
+    labels: Labels,
+) -> Pipeline:
+    """The pipeline of scaling and model, fitted, without what only training needs."""
+    name, random_state = str(options.model), options.random_state
+    estimator = make_model(name, options.settings or [], options.scale, X, random_state)
+    _check_absent_views(source, estimator)
+    title = f"fitting {name} to {rows.n_samples} rows x {labels.n_labels} labels"
+    with terminal.progress(title) as advance, reading(rows.place):
+        if options.features is not None:
+            estimator = keep_best_features(estimator, X, labels, options.features, random_state)
+        with watched(estimator[-1], advance, title):
+            estimator.fit(X, labels)
+    forget = getattr(estimator[-1], "_forget_training_rows", None)
+    if forget is not None:
+        forget()
+    return estimator
 
 
 def _finite(value: Any) -> Any:
