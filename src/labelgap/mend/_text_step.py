@@ -10,8 +10,6 @@ from labelgap.labels import Labels
 from labelgap.mend._training_rows import TrainingRows
 from labelgap.text import TextEntryModel, match_texts
 
-__all__ = ["TextRows", "TextStep", "without_texts"]
-
 
 class TextRows(NamedTuple):
     """Features with the text of each row, of which rows can be taken as of an array."""
