@@ -27,7 +27,7 @@ from labelgap.mend._member import Member, Teaching, labels_to_choose_by
 _MANY_FEATURES = 1000
 # of the mean loss: validation does not see what a smaller one would gain
 _TOLERANCE = 1e-3
-_ROWS_TO_CHOOSE_BY = 5000
+_ROWS_TO_CHOOSE_BY = 10_000
 # products of all features with all labels that a fit of lines takes
 _PRODUCTS = 200
 # a processor multiplies sparse rows this much slower than a network's dense layers
@@ -126,8 +126,8 @@ class LinearMember(EstimatorMember):
     def candidates(self, X: Any) -> Sequence[Setting]:
         if not sparse.issparse(X):
             return [Setting(C) for C in (0.003, 0.03, 0.3, 3.0)]
-        raw = [Setting(C) for C in (0.3, 3.0, 30.0, 300.0)]
-        return [*raw, *(Setting(C, True) for C in (3.0, 30.0, 300.0))]
+        raw = [Setting(C) for C in (0.1, 0.3, 3.0)]
+        return [*raw, *(Setting(C, True) for C in (3.0, 10.0, 30.0))]
 
     def make(self, X: Any, setting: Setting) -> Any:
         logistic = LogisticRegression(C=setting.value, max_iter=300, tol=_TOLERANCE)
