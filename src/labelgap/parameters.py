@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import inspect
+import re
 import typing
 from collections.abc import Callable, Mapping
 from numbers import Integral, Real
@@ -150,15 +151,17 @@ def fill_documentation(
         else:  # before the first section
             head, gap, rest = _split_sections(doc)
             described, title = "", "Parameters\n----------\n"
-        lines = [described] if described else []
+        places = {name: at for at, name in enumerate(inspect.signature(item).parameters)}
+        entries = re.split(r"\n(?=\S)", described) if described else []
         for name, given in inspect.signature(item).parameters.items():
             if name in shared and f"\n{name} : " not in f"\n{described}":
                 told = shared[name]
                 has_default = given.default is not inspect.Parameter.empty
                 default = f", default={given.default!r}" if has_default else ""
-                lines += [f"{name} : {told.type}{default}", f"    {told.meaning}"]
-        if lines:
-            item.__doc__ = head + title + "\n".join(lines) + gap + rest
+                entries.append(f"{name} : {told.type}{default}\n    {told.meaning}")
+        if entries:
+            entries.sort(key=lambda entry: places.get(re.split("[ ,]", entry)[0], 0))
+            item.__doc__ = head + title + "\n".join(entries) + gap + rest
         return item
 
     return decorate

@@ -71,6 +71,7 @@ def test_one_line_brings_a_method_into_a_table_and_into_the_report(run, tmp_path
         *("--dataset", "emotions", *shared, "--json"),
     )
     assert ran.json["written"] == {"measured": 3}
-    reported = run("bench", "report", *shared, "--out", "page.html")
+    reported = run("bench", "report", *shared, "--markdown", "pages")
     assert reported.code == 0, reported.err
-    assert "A newcomer" in (tmp_path / "page.html").read_text(encoding="utf-8")
+    pages = [page.read_text(encoding="utf-8") for page in (tmp_path / "pages").glob("*.md")]
+    assert any("A newcomer" in page for page in pages)

@@ -14,6 +14,7 @@ from labelgap.metrics._metric_inputs import (
     check_average,
     check_predictions,
     check_truth,
+    documented,
     in_order_of,
     ratio,
     refuse_values,
@@ -75,23 +76,15 @@ def decide(y_true: Any, y_pred: Any) -> CheckedDecisions:
     return y_true if isinstance(y_true, CheckedDecisions) else CheckedDecisions(y_true, y_pred)
 
 
+@documented
 def hamming_loss(y_true: Any, y_pred: Any, *, average: str = "micro", reduce: bool = True) -> Any:
     """Return the fraction of known entries that are predicted wrongly.
 
     Parameters
     ----------
-    y_true : Labels or anything `labelgap.as_labels` accepts
-        Unknown entries do not count, unlabeled zeros count as 0.
-    y_pred : array or sparse matrix of 0 and 1 of shape (n_samples, n_labels)
     average : {"micro", "macro", "instance"}, default="micro"
         All known entries alike, or first within labels, or within rows; the three differ only when
         entries are unknown.
-    reduce : bool, default=True
-        False returns the value of every label or row (NaN without a known entry).
-
-    Returns
-    -------
-    float, or array of shape (n_labels,) or (n_samples,)
 
     See Also
     --------
@@ -112,21 +105,9 @@ def hamming_loss(y_true: Any, y_pred: Any, *, average: str = "micro", reduce: bo
     return _conclude(values, "hamming_loss", average, reduce)
 
 
+@documented
 def subset_accuracy(y_true: Any, y_pred: Any, *, reduce: bool = True) -> Any:
     """Return the fraction of rows whose known entries are all predicted correctly.
-
-    Parameters
-    ----------
-    y_true : Labels or anything `labelgap.as_labels` accepts
-        Unknown entries do not count, unlabeled zeros count as 0; rows without a known entry are
-        left out.
-    y_pred : array or sparse matrix of 0 and 1 of shape (n_samples, n_labels)
-    reduce : bool, default=True
-        False returns 1, 0 or NaN for every row.
-
-    Returns
-    -------
-    float, or array of shape (n_samples,)
 
     See Also
     --------
@@ -146,6 +127,7 @@ def subset_accuracy(y_true: Any, y_pred: Any, *, reduce: bool = True) -> Any:
     return _conclude(values, "subset_accuracy", "instance", reduce)
 
 
+@documented
 def f1(
     y_true: Any,
     y_pred: Any,
@@ -158,21 +140,12 @@ def f1(
 
     Parameters
     ----------
-    y_true : Labels or anything `labelgap.as_labels` accepts
-        Unknown entries do not count, unlabeled zeros count as 0.
-    y_pred : array or sparse matrix of 0 and 1 of shape (n_samples, n_labels)
     average : {"macro", "micro", "example"}, default="macro"
         Mean over labels, all entries pooled, or mean over rows ("label" is a synonym of the first,
         "instance" and "samples" of the last).
     undefined : "drop" or a number, default="drop"
         What a label (or row) with neither a relevant nor a predicted known entry contributes;
         scikit-learn's default counts it as 0.
-    reduce : bool, default=True
-        False returns the value of every label or row (NaN where it does not count).
-
-    Returns
-    -------
-    float, or array of shape (n_labels,) or (n_samples,)
 
     See Also
     --------
@@ -195,6 +168,7 @@ def f1(
     )
 
 
+@documented
 def jaccard(
     y_true: Any,
     y_pred: Any,
@@ -207,18 +181,10 @@ def jaccard(
 
     Parameters
     ----------
-    y_true, y_pred
-        As in `f1`.
     average : {"example", "macro", "micro"}, default="example"
         As in `f1`.
     undefined : "drop" or a number, default="drop"
         As in `f1`.
-    reduce : bool, default=True
-        As in `f1`.
-
-    Returns
-    -------
-    float, or array of shape (n_labels,) or (n_samples,)
 
     See Also
     --------

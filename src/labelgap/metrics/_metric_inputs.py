@@ -16,8 +16,26 @@ from sklearn.exceptions import UndefinedMetricWarning
 from labelgap.kernels.input_arrays import canonical_rows
 from labelgap.kernels.ranking import first_nonfinite
 from labelgap.labels import Labels, LabelWarning, State, as_labels
+from labelgap.parameters import SharedParameter, fill_documentation
 
 _BLOCK_ENTRIES = 1 << 22
+
+_PREDICTIONS = "array of shape (n_samples, n_labels)"
+documented = fill_documentation(
+    {
+        "y_true": SharedParameter(
+            "Labels or anything `labelgap.as_labels` accepts",
+            "Unknown entries do not count, unlabeled zeros count as 0.",
+        ),
+        "y_score": SharedParameter(_PREDICTIONS, "The larger, the more relevant."),
+        "y_pred": SharedParameter("array or sparse matrix of 0 and 1", "One decision per entry."),
+        "y_proba": SharedParameter(_PREDICTIONS, "Probabilities of relevance."),
+        "k": SharedParameter("int", "How many of the best-ranked labels."),
+        "reduce": SharedParameter(
+            "bool", "False returns one value per row or label, NaN where it does not count."
+        ),
+    }
+)
 
 
 def check_truth(y_true: Any) -> Labels:

@@ -14,6 +14,7 @@ from labelgap.metrics._metric_inputs import (
     check_choice,
     check_probabilities,
     check_truth,
+    documented,
     entry_blocks,
     in_order_of,
     ratio,
@@ -25,6 +26,7 @@ from labelgap.metrics._metric_inputs import (
 _AVERAGES = ("micro", "macro", "instance")
 
 
+@documented
 def log_loss(
     y_true: Any,
     y_proba: Any,
@@ -37,20 +39,10 @@ def log_loss(
 
     Parameters
     ----------
-    y_true : Labels or anything `labelgap.as_labels` accepts
-        Unknown entries do not count, unlabeled zeros count as 0.
-    y_proba : array of shape (n_samples, n_labels)
-        Probabilities of relevance.
     average : {"micro", "macro", "instance"}, default="micro"
         All known entries alike, or first within labels, or within rows.
     clip : float, default=None
         Probabilities are kept within [clip, 1 - clip]; None: the machine epsilon of their dtype.
-    reduce : bool, default=True
-        False returns the value of every label or row (NaN without a known entry).
-
-    Returns
-    -------
-    float, or array of shape (n_labels,) or (n_samples,)
 
     See Also
     --------
@@ -77,23 +69,14 @@ def log_loss(
     return _mean_loss(y_true, y_proba, loss, "log_loss", average, reduce)
 
 
+@documented
 def brier(y_true: Any, y_proba: Any, *, average: str = "micro", reduce: bool = True) -> Any:
     """Return the mean squared difference between the probability of an entry and its truth.
 
     Parameters
     ----------
-    y_true : Labels or anything `labelgap.as_labels` accepts
-        Unknown entries do not count, unlabeled zeros count as 0.
-    y_proba : array of shape (n_samples, n_labels)
-        Probabilities of relevance.
     average : {"micro", "macro", "instance"}, default="micro"
         All known entries alike, or first within labels, or within rows.
-    reduce : bool, default=True
-        False returns the value of every label or row (NaN without a known entry).
-
-    Returns
-    -------
-    float, or array of shape (n_labels,) or (n_samples,)
 
     See Also
     --------
@@ -141,6 +124,7 @@ def _mean_loss(
     return summarise(values, metric=metric, reduce=reduce, unit="row")
 
 
+@documented
 def calibration_error(
     y_true: Any,
     y_proba: Any,
@@ -161,10 +145,6 @@ def calibration_error(
 
     Parameters
     ----------
-    y_true : Labels or anything `labelgap.as_labels` accepts
-        Unknown entries do not count, unlabeled zeros count as 0.
-    y_proba : array of shape (n_samples, n_labels)
-        Probabilities of relevance.
     n_bins : int, default=15
     strategy : {"uniform", "quantile"}, default="uniform"
         Bins of equal width in [0, 1], closed on the right, or of (nearly) equal numbers of known
@@ -174,10 +154,6 @@ def calibration_error(
         All known entries in the same bins, or the mean over labels of their own errors.
     reduce : bool, default=True
         False, with "macro", returns the value of every label (NaN without a known entry).
-
-    Returns
-    -------
-    float, or array of shape (n_labels,)
 
     See Also
     --------

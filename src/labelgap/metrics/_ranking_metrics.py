@@ -9,6 +9,7 @@ import numpy as np
 from labelgap.metrics._metric_inputs import (
     check_average,
     check_choice,
+    documented,
     ratio,
     refuse_values,
     settle,
@@ -18,6 +19,7 @@ from labelgap.metrics._metric_inputs import (
 from labelgap.metrics._ranked_entries import TIES, RankedEntries, compare
 
 
+@documented
 def one_error(
     y_true: Any,
     y_score: Any,
@@ -33,9 +35,6 @@ def one_error(
 
     Parameters
     ----------
-    y_true : Labels or anything `labelgap.as_labels` accepts
-        Unknown entries do not count, unlabeled zeros count as 0.
-    y_score : array of shape (n_samples, n_labels)
     ties : {"half", "error", "correct", "first", "last"}, default="half"
         When several labels share the top score: the fraction of them that is irrelevant ("half"), an
         error unless all are relevant ("error"), an error only if none is ("correct"), or what the
@@ -43,12 +42,6 @@ def one_error(
     empty, full : "keep", "drop" or a number, default="keep"
         What rows without a relevant, or without an irrelevant, known label contribute. "keep":
         an error and no error.
-    reduce : bool, default=True
-        False returns the value of every row (NaN where it does not count).
-
-    Returns
-    -------
-    float, or array of shape (n_samples,)
 
     See Also
     --------
@@ -71,6 +64,7 @@ def one_error(
     return summarise(values, metric="one_error", reduce=reduce, unit="row")
 
 
+@documented
 def ranking_loss(
     y_true: Any,
     y_score: Any,
@@ -84,9 +78,6 @@ def ranking_loss(
 
     Parameters
     ----------
-    y_true : Labels or anything `labelgap.as_labels` accepts
-        Unknown entries form no pair, unlabeled zeros count as 0.
-    y_score : array of shape (n_samples, n_labels)
     ties : {"error", "half", "correct", "first", "last"}, default="error"
         A pair with equal scores is an error, half an error, none, or ordered by column: the lower
         ("first") or the higher ("last") column ranks higher.
@@ -94,12 +85,6 @@ def ranking_loss(
         What rows without a relevant, or without an irrelevant, known label contribute: they have
         no pair. scikit-learn's ``label_ranking_loss`` counts them as 0, which flatters more the
         more labels are unknown.
-    reduce : bool, default=True
-        False returns the value of every row (NaN where it does not count).
-
-    Returns
-    -------
-    float, or array of shape (n_samples,)
 
     See Also
     --------
@@ -121,6 +106,7 @@ def ranking_loss(
     return summarise(values, metric="ranking_loss", reduce=reduce, unit="row")
 
 
+@documented
 def coverage(
     y_true: Any,
     y_score: Any,
@@ -135,9 +121,6 @@ def coverage(
 
     Parameters
     ----------
-    y_true : Labels or anything `labelgap.as_labels` accepts
-        Unknown entries have no rank, unlabeled zeros count as 0.
-    y_score : array of shape (n_samples, n_labels)
     ties : {"error", "correct", "first", "last"}, default="error"
         Irrelevant labels that tie with the last relevant one rank above it, below it, or by
         column: the lower ("first") or the higher ("last") column ranks higher.
@@ -149,12 +132,6 @@ def coverage(
     empty : "drop" or a number, default="drop"
         Depth of a row without a known relevant label, before division. Under ``zero_based`` -1
         stands for "depth 0", what much of the published code gives.
-    reduce : bool, default=True
-        False returns the value of every row (NaN where it does not count).
-
-    Returns
-    -------
-    float, or array of shape (n_samples,)
 
     See Also
     --------
@@ -183,6 +160,7 @@ def coverage(
     return summarise(values, metric="coverage", reduce=reduce, unit="row")
 
 
+@documented
 def label_ranking_average_precision(
     y_true: Any,
     y_score: Any,
@@ -199,9 +177,6 @@ def label_ranking_average_precision(
 
     Parameters
     ----------
-    y_true : Labels or anything `labelgap.as_labels` accepts
-        Unknown entries have no rank, unlabeled zeros count as 0.
-    y_score : array of shape (n_samples, n_labels)
     ties : {"threshold", "error", "correct", "first", "last"}, default="threshold"
         Labels with equal scores are cut off together, as in scikit-learn; rank against the
         prediction; in its favour; or by column: the lower ("first") or the higher ("last") one
@@ -210,12 +185,6 @@ def label_ranking_average_precision(
         What rows without a relevant known label contribute: they have no precision.
     full : "keep", "drop" or a number, default="keep"
         What those without an irrelevant known label contribute; their precision is 1.
-    reduce : bool, default=True
-        False returns the value of every row (NaN where it does not count).
-
-    Returns
-    -------
-    float, or array of shape (n_samples,)
 
     See Also
     --------
@@ -236,6 +205,7 @@ def label_ranking_average_precision(
     return _precision_of(ranking, "label_ranking_average_precision", "row", **options)
 
 
+@documented
 def average_precision(
     y_true: Any,
     y_score: Any,
@@ -253,9 +223,6 @@ def average_precision(
 
     Parameters
     ----------
-    y_true : Labels or anything `labelgap.as_labels` accepts
-        Unknown entries have no rank, unlabeled zeros count as 0.
-    y_score : array of shape (n_samples, n_labels)
     average : {"macro", "micro"}, default="macro"
         Rank the rows of each label and average over labels ("label" is a synonym); or rank all
         entries.
@@ -267,12 +234,6 @@ def average_precision(
         What labels without a relevant known entry contribute: they have no precision.
     full : "keep", "drop" or a number, default="keep"
         What those without an irrelevant known entry contribute; their precision is 1.
-    reduce : bool, default=True
-        False returns the value of every label (NaN where it does not count).
-
-    Returns
-    -------
-    float, or array of shape (n_labels,)
 
     See Also
     --------
@@ -339,6 +300,7 @@ def settle_rows(
     return settle(values, is_full, full, argument="full", defined=full_defined)
 
 
+@documented
 def auc(
     y_true: Any,
     y_score: Any,
@@ -354,9 +316,6 @@ def auc(
 
     Parameters
     ----------
-    y_true : Labels or anything `labelgap.as_labels` accepts
-        Unknown entries form no pair, unlabeled zeros count as 0.
-    y_score : array of shape (n_samples, n_labels)
     average : {"macro", "micro", "instance", "top_t"}, default="macro"
         Pairs of one label and the mean over labels ("label" is a synonym); pairs of all entries;
         pairs of one row and the mean over rows ("example" and "samples" are synonyms); or the curve
@@ -375,12 +334,6 @@ def auc(
     normalize : bool, default=None
         Only for "top_t", whose curve starts at T = 1 rather than at (0, 0): divide the area by the
         width of the curve (None: True).
-    reduce : bool, default=True
-        False returns the value of every row or label (NaN where it does not count).
-
-    Returns
-    -------
-    float, or array of shape (n_samples,) or (n_labels,)
 
     References
     ----------

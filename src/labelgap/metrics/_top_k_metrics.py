@@ -10,6 +10,7 @@ from labelgap.metrics._metric_inputs import (
     check_choice,
     check_k,
     check_truth,
+    documented,
     ratio,
     summarise,
     undefined,
@@ -18,6 +19,7 @@ from labelgap.metrics._ranked_entries import TIES, RankedEntries, compare
 from labelgap.metrics._ranking_metrics import settle_rows
 
 
+@documented
 def precision_at_k(
     y_true: Any,
     y_score: Any,
@@ -36,22 +38,12 @@ def precision_at_k(
 
     Parameters
     ----------
-    y_true : Labels or anything `labelgap.as_labels` accepts
-        Unlabeled zeros count as 0.
-    y_score : array of shape (n_samples, n_labels)
-    k : int, default=5
     ties : {"half", "error", "correct", "first", "last"}, default="half"
         Labels tied across the cut: the mean over their orders ("half"), irrelevant first
         ("error"), relevant first ("correct"), or by column, lower first or higher ("last") first.
     empty, full : "keep", "drop" or a number, default="keep"
         What rows without a relevant, or without an irrelevant, known label contribute; "keep": 0
         and 1.
-    reduce : bool, default=True
-        False returns the value of every row (NaN where it does not count).
-
-    Returns
-    -------
-    float, or array of shape (n_samples,)
 
     See Also
     --------
@@ -76,6 +68,7 @@ def precision_at_k(
     return summarise(values, metric="precision_at_k", reduce=reduce, unit="row")
 
 
+@documented
 def ndcg_at_k(
     y_true: Any,
     y_score: Any,
@@ -93,10 +86,6 @@ def ndcg_at_k(
 
     Parameters
     ----------
-    y_true : Labels or anything `labelgap.as_labels` accepts
-        Unlabeled zeros count as 0.
-    y_score : array of shape (n_samples, n_labels)
-    k : int, default=5
     ties : {"half", "error", "correct", "first", "last"}, default="half"
         As in `precision_at_k`; "half" is what scikit-learn's ``ndcg_score`` does.
     empty : "drop" or a number, default="drop"
@@ -104,12 +93,6 @@ def ndcg_at_k(
         says 0).
     full : "keep", "drop" or a number, default="keep"
         What rows without an irrelevant known label contribute; they are always 1.
-    reduce : bool, default=True
-        False returns the value of every row (NaN where it does not count).
-
-    Returns
-    -------
-    float, or array of shape (n_samples,)
 
     See Also
     --------
@@ -183,6 +166,7 @@ def propensities(y_train: Any, a: float = 0.55, b: float = 1.5) -> np.ndarray:
     return counts**a / (counts**a + scale)
 
 
+@documented
 def propensity_scored_precision_at_k(
     y_true: Any,
     y_score: Any,
@@ -197,10 +181,6 @@ def propensity_scored_precision_at_k(
 
     Parameters
     ----------
-    y_true : Labels or anything `labelgap.as_labels` accepts
-        Unknown entries have no rank, unlabeled zeros count as 0.
-    y_score : array of shape (n_samples, n_labels)
-    k : int, default=5
     propensities : array of shape (n_labels,)
         From `propensities` on the training labels.
     ties : {"half", "error", "correct", "first", "last"}, default="half"
@@ -212,10 +192,6 @@ def propensity_scored_precision_at_k(
     reduce : bool, default=True
         False returns the plain value of every row (NaN without a known label) and needs
         ``normalize=False``, since the normaliser belongs to the whole.
-
-    Returns
-    -------
-    float, or array of shape (n_samples,)
 
     References
     ----------

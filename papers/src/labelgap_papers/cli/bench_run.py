@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
@@ -20,6 +21,29 @@ from labelgap_papers.bench import (
     load_experiments,
     run_experiments,
 )
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunLimits:
+    """How much is done at once, where, and for how long."""
+
+    jobs: Annotated[int, typer.Option(min=1, help="Processes.")] = 1
+    threads: Annotated[
+        int, typer.Option(min=1, help="Threads of linear algebra in each process.")
+    ] = 1
+    seconds: Annotated[
+        float | None,
+        typer.Option(min=0, help="Limit of one measurement, instead of the budget's."),
+    ] = None
+    device: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME", help='Where models that can are fitted: "cuda", as torch names it.'
+        ),
+    ] = None
+    retry: Annotated[
+        bool, typer.Option("--retry", help="Measure again what failed or took too long.")
+    ] = False
 
 
 def run(
@@ -45,23 +69,8 @@ def run(
     method: Annotated[
         list[str] | None, typer.Option(metavar="NAME", help="Only this method; may be repeated.")
     ] = None,
-    jobs: Annotated[int, typer.Option(min=1, help="Processes.")] = 1,
-    threads: Annotated[
-        int, typer.Option(min=1, help="Threads of linear algebra in each process.")
-    ] = 1,
-    seconds: Annotated[
-        float | None,
-        typer.Option(min=0, help="Limit of one measurement, instead of the budget's."),
-    ] = None,
-    device: Annotated[
-        str | None,
-        typer.Option(
-            metavar="NAME", help='Where models that can are fitted: "cuda", as torch names it.'
-        ),
-    ] = None,
-    retry: Annotated[
-        bool, typer.Option("--retry", help="Measure again what failed or took too long.")
-    ] = False,
+    *,
+    limits: RunLimits,
 ) -> None:
     """Run published experiments, and keep one row per measurement.
 
@@ -92,11 +101,11 @@ def run(
             budget,
             datasets=dataset or (),
             methods=method or (),
-            n_jobs=jobs,
-            threads=threads,
-            seconds=seconds,
-            retry=retry,
-            device=device,
+            n_jobs=limits.jobs,
+            threads=limits.threads,
+            seconds=limits.seconds,
+            retry=limits.retry,
+            device=limits.device,
             progress=progress,
         )
     _tell(terminal, summary, [known[name] for name in chosen], budget, rows)
