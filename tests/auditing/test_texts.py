@@ -59,6 +59,9 @@ def test_texts_alone_are_features_too():
     _, labels, texts, true = table()
     found = audit(None, labels, n_suggestions=40, item_text=texts, text_encoder="tfidf")
     assert hits(found, true) > 0.8
+    same = audit(texts, labels, n_suggestions=40, text_encoder="tfidf")
+    assert same.suggestions == found.suggestions
+    assert not any(f.feature.startswith("feature") for f in same.suggestions[0].evidence.features)
 
 
 def test_definitions_stand_beside_names():

@@ -127,7 +127,8 @@ def test_models_are_pickled_with_what_they_learned_of_the_table():
 def test_the_audit_takes_the_frame():
     zeros = LABELS.fillna(0)
     found = audit(FRAME, zeros, n_suggestions=5)
-    matrix = audit(FrameEncoder().fit(FRAME).transform(FRAME), zeros, n_suggestions=5)
+    encoded = FrameEncoder(text="sparse").fit(FRAME).transform(FRAME)
+    matrix = audit(encoded, zeros, item_text=FRAME["note"], n_suggestions=5)
     assert found.missing.value == pytest.approx(matrix.missing.value, rel=1e-6)
 
 

@@ -48,7 +48,6 @@ from labelgap.auditing._score_counts import Advance, count_scores, silent
 from labelgap.auditing._suggestion_evidence import make_suggestions
 from labelgap.auditing._topics_and_features import find_topics, select_features
 from labelgap.auditing._wrong_positives import wrong_positives
-from labelgap.text import TextFeatures
 
 
 @dataclass(eq=False)
@@ -101,9 +100,10 @@ def audit(
 
     Parameters
     ----------
-    X : array or sparse matrix of shape (n_items, n_features), Dataset, or None
-        A :class:`labelgap.data.Dataset` brings labels, ids and names of features. None needs
-        ``pred_probs``, or ``item_text``, which then gives the features too.
+    X : array, frame or sparse matrix of shape (n_items, n_features), texts, Dataset, or None
+        A :class:`labelgap.data.Dataset` brings labels, ids and names of features. A sequence of
+        texts, or a column of them, is ``item_text`` as well. None needs ``pred_probs``, or
+        ``item_text``, which then gives the features too.
     Y : labels, default=None
         Whatever :func:`labelgap.as_labels` takes; None takes those of the data set.
     item_ids, feature_names : sequences, default=None
@@ -182,10 +182,10 @@ def audit(
     if pred_probs is not None and estimator is not None:
         raise ValueError("pred_probs and estimator both score entries from features: give one")
     if X is None:
-        X = _features_of(item_text, pred_probs, text_encoder)
+        X = _features_of(item_text, pred_probs)
     run = _AuditRun(np.random.default_rng(random_state), progress or silent)
     history = {"dates": dates, "annotators": annotators, "complete": complete}
-    checked = check_input(X, Y, item_ids, feature_names, zeros, decisions, history)
+    checked = check_input(X, Y, item_ids, feature_names, zeros, decisions, history, text_encoder)
     seed = int(run.rng.integers(2**31 - 1))
     rows = feature_rows(checked.X, checked.feature_names, scale=scale, random_state=seed)
     source = source._replace(text=text_match(checked, item_text, label_text, text_encoder))
@@ -306,10 +306,10 @@ def _summary(
     )
 
 
-def _features_of(item_text: Any, pred_probs: Any, text_encoder: Any) -> Any:
-    """Return features of items without any: those of their texts, or no columns at all."""
+def _features_of(item_text: Any, pred_probs: Any) -> Any:
+    """Return features of items without any: their texts, or no columns at all."""
     if item_text is not None:
-        return TextFeatures(text_encoder).fit_transform(item_text)
+        return item_text
     if pred_probs is None:
         raise ValueError(
             "X is None: give features, item_text, or pred_probs from a model that saw some"

@@ -129,7 +129,8 @@ class AuditInput:
     the labels that can be learned: at least 5 items carry them, and one does not. ``decided`` are
     rows and columns of the entries that reviewers decided, and which of them were unlabeled zeros.
     ``history`` is how items were labelled, and ``stated`` are the items that came without unknown entries
-    and are not marked as complete.
+    and are not marked as complete. ``texts`` are those of the items where X has some and the labels have
+    names.
     """
 
     X: Any
@@ -143,6 +144,7 @@ class AuditInput:
     stated_unlabeled: bool
     history: ItemHistory
     stated: np.ndarray
+    texts: Any = None
 
     @property
     def part(self) -> Labels:
@@ -177,6 +179,7 @@ def check_input(
     zeros: Zeros = "auto",
     decisions: ReviewDecisions | None = None,
     history: Mapping[str, Any] | None = None,
+    text_encoder: Any = None,
 ) -> AuditInput:
     """Check features and labels, find out which zeros are unlabeled, and apply decisions."""
     if zeros not in ("auto", "negative", "unlabeled"):
@@ -189,8 +192,9 @@ def check_input(
     X, Y, item = align_rows(X, Y)
     if item_ids is None:
         item_ids = items_of(frame, item)
-    reader = FrameReader.of(X)
+    reader, texts = FrameReader.of(X, sparse=True, text_encoder=text_encoder), None
     if reader is not None and reader.encoder is not None:
+        texts = reader.texts(X)
         X, feature_names = reader.read(X), reader.encoder.get_feature_names_out()
     if feature_names is None:
         feature_names = getattr(X, "columns", None)
@@ -198,6 +202,8 @@ def check_input(
     labels = as_labels(Y, n_samples=n_samples)
     if labels.n_samples != n_samples:
         raise ValueError(f"X has {n_samples} rows and Y has {labels.n_samples}: give one per item")
+    if labels.names is None:
+        texts = None
     names = [str(name) for name in names_of(labels)]
     labels = labels.with_names(names)
     stated = labels.unlabeled
@@ -238,6 +244,7 @@ def check_input(
         stated,
         known_history,
         stated_rows,
+        texts,
     )
 
 
@@ -245,6 +252,7 @@ def text_match(
     checked: AuditInput, item_text: Any, label_text: Any = None, encoder: Any = None
 ) -> TextMatch | None:
     """Compare texts of items with the labels that can be learned; None without texts of items."""
+    item_text = checked.texts if item_text is None else item_text
     if item_text is None:
         if label_text is not None:
             raise ValueError(

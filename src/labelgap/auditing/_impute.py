@@ -98,7 +98,7 @@ def impute(
         raise ValueError(f"threshold={threshold}: must lie between 0 and 1")
     advance = progress or silent
     rng = np.random.default_rng(random_state)
-    checked = check_input(X, Y, item_ids, None, zeros, decisions)
+    checked = check_input(X, Y, item_ids, None, zeros, decisions, text_encoder=text_encoder)
     rows = feature_rows(checked.X, scale=scale, random_state=int(rng.integers(2**31 - 1)))
     text = text_match(checked, item_text, label_text, text_encoder)
     model = OutOfFold(ScoreSource(imputer, text=text), checked, rows, rng, advance)
