@@ -54,7 +54,7 @@ ALLOWED: dict[str, set[str]] = {
     "imputers": _LEARNING | {"one_vs_rest", "baselines", "models"},
     "losses": {"extras"},
     "networks": _LEARNING | {"losses"},
-    "mend": _LEARNING | {"one_vs_rest", "baselines", "imputers", "networks"},
+    "mend": _LEARNING | {"one_vs_rest", "baselines", "label_tree", "imputers", "networks"},
     "registry": _LEARNING | _METHODS,
     "auditing": _LEARNING | _DATA | _METHODS | {"estimation"},
     "export": _LEARNING | _METHODS,

@@ -18,6 +18,7 @@ from sklearn.preprocessing import Normalizer, StandardScaler
 from labelgap.baselines import BinaryRelevance, KNeighborsLabels
 from labelgap.extras import require
 from labelgap.kernels.logistic import mean_log_loss
+from labelgap.label_tree import ProbabilisticLabelTree
 from labelgap.labels import Labels, LabelWarning
 from labelgap.mend._forest_member import ForestMember
 from labelgap.mend._kernel_member import KernelMember
@@ -148,6 +149,24 @@ class LinearMember(EstimatorMember):
     def _device(self, X: Any) -> str | None:
         """The device, where features that are dense there fit."""
         return self.limits.device if np.prod(X.shape) <= _MOST_ON_DEVICE else None
+
+
+class LabelTreeMember(EstimatorMember):
+    """A tree of sparse linear models, where labels are too many for a regression of each."""
+
+    name = "label tree"
+
+    def reason_to_skip(self, teaching: Teaching) -> str:
+        n_labels = teaching.labels.n_labels
+        few = f"{n_labels:,} labels are few enough for a regression of each"
+        return few if n_labels <= _MANY_LABELS else ""
+
+    def candidates(self, X: Any) -> Sequence[Setting]:
+        return [Setting(0.5)]
+
+    def make(self, X: Any, setting: Setting) -> Any:
+        tree = ProbabilisticLabelTree(C=setting.value, n_jobs=self.limits.n_jobs)
+        return _scaled(X, tree, setting)
 
 
 class NeighborsMember(EstimatorMember):
@@ -320,6 +339,7 @@ def _quietly_fitted(model: Any, X: Any, labels: Labels) -> Any:
 # in the order in which they are fitted: those that impute for the others first
 MEMBERS: tuple[type[Member], ...] = (
     LinearMember,
+    LabelTreeMember,
     NetworkMember,
     ImputedNetworkMember,
     ForestMember,
