@@ -180,7 +180,7 @@ def _leaderboard_lines(leaderboard: list[dict[str, Any]]) -> list[str]:
     ]
     lines = [f"a weighted mean of {', '.join(parts)}"] if parts else []
     return lines + [
-        escape(f"not fitted, {reason}: {', '.join(names)}") for reason, names in skipped.items()
+        escape(f"not fitted: {', '.join(names)} ({reason})") for reason, names in skipped.items()
     ]
 
 
