@@ -94,6 +94,7 @@ class BinaryRelevance(LabelGapClassifier):
 
     See Also
     --------
+    labelgap.ProbabilisticLabelTree : for thousands of labels, in a fraction of the time.
     labelgap.Mend : the same classifiers, trained on imputed labels.
 
     Examples

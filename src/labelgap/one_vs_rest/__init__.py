@@ -17,6 +17,7 @@ from labelgap.one_vs_rest._fit_labels import (
     known_entries,
     readable_by_workers,
     scores_of,
+    single_where_it_serves,
 )
 from labelgap.one_vs_rest._fit_per_label import (
     apply_per_label,
@@ -47,4 +48,5 @@ __all__ = [
     "same_rows",
     "score_rows",
     "scores_of",
+    "single_where_it_serves",
 ]

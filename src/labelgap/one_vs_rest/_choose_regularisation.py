@@ -10,26 +10,26 @@ from scipy import sparse
 
 from labelgap.kernels.logistic import LogisticTargets, fit_logistic
 from labelgap.kernels.products import linear_part, prepare_features
-from labelgap.one_vs_rest._fit_labels import SoftLabel
+from labelgap.one_vs_rest._fit_labels import SoftLabel, single_where_it_serves
 
 # in units of 1 / the mean variance of a row: from means alone to nearly no penalty
 _GRID = 10.0 ** np.arange(-1.0, 4.0, 0.5)
-_MOST_ROWS, _FEWEST_ROWS = 20_000, 40
+_MOST_ROWS, _FEWEST_ROWS = 10_000, 40
 _FRACTION_LEFT_OUT = 0.25
 # labels whose rarer side is up to four times that of the rarest are judged together
 _GROUP_RATIO = 4.0
 _FEWEST_HELD = 8
-_MOST_LABELS, _FEWEST_LABELS = 64, 8
+_MOST_LABELS, _FEWEST_LABELS = 24, 8
 _DEFAULT = 1.0
 # a group has passed its best C when its loss is above the least by this fraction
 _PASSED = 0.02
-_TOL, _MAX_ITER = 2e-2, 20
+_TOL, _MAX_ITER = 5e-2, 10
 
 
 def choose_strengths(X: Any, read: Callable[[int], SoftLabel], n_rarer: np.ndarray) -> np.ndarray:
     """Return the C of the logistic regression of every label.
 
-    Labels of similar frequency share one. A quarter of the rows (20,000 at most are looked at) is
+    Labels of similar frequency share one. A quarter of the rows (10,000 at most are looked at) is
     left out, and some labels of each frequency are fitted to the others for one C after the other,
     each from the last solution. The C with the least log-loss of known entries left out wins.
     Groups with few entries on their rarer side there join the next more frequent one.
@@ -65,6 +65,7 @@ def choose_strengths(X: Any, read: Callable[[int], SoftLabel], n_rarer: np.ndarr
     held, learned = np.sort(rows[:n_held]), np.sort(rows[n_held:])
     group_of = _groups(n_rarer, n_held / X.shape[0])
     sample = _sampled(group_of, n_rarer)
+    X = X.astype(single_where_it_serves(X, _TOL), copy=False)
     place_of = np.full(X.shape[0], -1)
     soft = [read(label) for label in sample.tolist()]
     parts = []

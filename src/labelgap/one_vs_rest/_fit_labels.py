@@ -26,6 +26,7 @@ from labelgap.memory import block_size
 _CERTAIN = 0.01
 # labels fitted at once to sparse rows: the coefficients of a block stay in the cache
 _SPARSE_BLOCK = 64
+_LEAST_SINGLE_TOL, _LARGEST_SINGLE = 1e-3, 1e3
 _SOLVERS = ("lbfgs", "newton-cg", "newton-cholesky")
 # scikit-learn's tolerance is of the mean loss, that of the kernel of the rarer side alone
 _TOLERANCES = 10.0
@@ -383,6 +384,21 @@ def readable_by_workers(X: Any) -> Any:
         X = type(X)(parts, shape=X.shape)
         X.has_canonical_format = True
     return X
+
+
+def single_where_it_serves(X: Any, tol: float) -> Any:
+    """Return float32 for sparse features of moderate size and a tolerance that it reaches.
+
+    Examples
+    --------
+    >>> from scipy import sparse
+    >>> from labelgap.one_vs_rest import single_where_it_serves
+    >>> single_where_it_serves(sparse.csr_array([[0.0, 1.0]]), tol=1e-3).__name__
+    'float32'
+    """
+    if not sparse.issparse(X) or tol < _LEAST_SINGLE_TOL:
+        return np.float64
+    return np.float32 if np.abs(X.data).max(initial=0.0) <= _LARGEST_SINGLE else np.float64
 
 
 def scores_of(model: Any, X: Any) -> np.ndarray:

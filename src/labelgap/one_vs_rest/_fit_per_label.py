@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 from joblib import effective_n_jobs
-from scipy import sparse
 from sklearn.base import clone
 from sklearn.utils.parallel import Parallel, delayed
 
@@ -22,10 +21,10 @@ from labelgap.one_vs_rest._fit_labels import (
     fit_together,
     known_entries,
     readable_by_workers,
+    single_where_it_serves,
 )
 
 _TASKS_PER_JOB = 4
-_LEAST_SINGLE_TOL, _LARGEST_SINGLE = 1e-3, 1e3
 
 
 def fit_per_label(
@@ -67,7 +66,7 @@ def fit_per_label(
     prevalence = observed_prevalence(labels)
     if are_fitted_together(estimator):
         known = (known_entries(labels, label) for label in range(labels.n_labels))
-        dtype = _precision(X, estimator)
+        dtype = single_where_it_serves(X, estimator.tol)
         return fit_together(estimator, X, known, prevalence, device=device, C=C, dtype=dtype)
     n_known, n_relevant = labels.n_observed(axis=0, unlabeled=True), labels.n_positives(axis=0)
     learnable = np.flatnonzero((n_relevant > 0) & (n_relevant < n_known))
@@ -83,14 +82,6 @@ def fit_per_label(
         for label, classifier in zip(group, classifiers, strict=True):
             fitted[label] = classifier
     return fitted
-
-
-def _precision(X: Any, estimator: Any) -> Any:
-    """Single where features came so, or are sparse and of moderate size, and the tolerance allows."""
-    if not sparse.issparse(X) or estimator.tol < _LEAST_SINGLE_TOL:
-        return np.float64
-    largest = np.abs(X.data).max(initial=0.0)
-    return np.float32 if largest <= _LARGEST_SINGLE else np.float64
 
 
 def _split(groups: Iterator, n_workers: int, n_labels: int) -> Iterator:
