@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from numbers import Integral
-from typing import Any, ClassVar
+from dataclasses import KW_ONLY
+from typing import Any
 
 import numpy as np
 from scipy import sparse
 from scipy.special import expit
 from sklearn.utils import check_random_state
-from sklearn.utils._param_validation import Interval
 
 from labelgap.estimator import LabelGapClassifier
+from labelgap.parameters import parameter, with_parameters
 
 
 class LinearToy(LabelGapClassifier):
@@ -26,6 +26,7 @@ class LinearToy(LabelGapClassifier):
         return 0.5 + 0.5 * scores / (1 + np.abs(scores))
 
 
+@with_parameters
 class GradientDescent(LinearToy):
     """A few steps of gradient descent on the masked logistic loss.
 
@@ -37,16 +38,10 @@ class GradientDescent(LinearToy):
     random_state : int, RandomState instance or None
     """
 
-    _parameter_constraints: ClassVar = {
-        "max_iter": [Interval(Integral, 1, None, closed="left")],
-        "init": [np.ndarray, None],
-        "random_state": ["random_state"],
-    }
-
-    def __init__(self, max_iter: int = 30, *, init: Any = None, random_state: Any = None) -> None:
-        self.max_iter = max_iter
-        self.init = init
-        self.random_state = random_state
+    max_iter: int = parameter(30)
+    _: KW_ONLY
+    init: Any = parameter(None, np.ndarray, None)
+    random_state: Any = parameter(None)
 
     def _fit(self, X: Any, labels: Any) -> None:
         start = self.init
