@@ -15,7 +15,7 @@ from sklearn.utils import get_tags
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from labelgap import metrics
-from labelgap.fitting import feature_blocks, row_slices
+from labelgap.fitting import RowSource, feature_blocks, is_elsewhere, row_slices, row_source
 from labelgap.frames import FrameReader, FrameRows, check_container, framed
 from labelgap.kernels.input_arrays import (
     canonical_rows,
@@ -53,6 +53,9 @@ class LabelGapClassifier(ClassifierMixin, BaseEstimator):
     - ``_fit(X, labels)``: learn, from ``X`` (dense or CSR) and :class:`labelgap.Labels`;
     - ``_decision_function(X)``: scores of shape (n_samples, n_labels), larger is more relevant;
     - ``_predict_proba(X)``: probabilities of shape (n_samples, n_labels).
+
+    One that can learn from rows in blocks also writes ``_fit_source(source)``, of a
+    :class:`labelgap.fitting.RowSource`.
 
     It declares its parameters with :mod:`labelgap.parameters`; ``fit`` checks
     their values.
@@ -121,7 +124,8 @@ class LabelGapClassifier(ClassifierMixin, BaseEstimator):
         ----------
         X : array, frame or sparse matrix of shape (n_samples, n_features), or texts
             Features. A frame may have text, categories, dates and empty cells. Texts, in a sequence
-            or in a column, become :class:`labelgap.text.TextFeatures`.
+            or in a column, become :class:`labelgap.text.TextFeatures`. Some estimators take rows
+            that lie in blocks, see :func:`labelgap.fitting.row_source`.
         y : anything :func:`labelgap.as_labels` accepts, or a vector of classes
             Unknown entries are never read. Frames are joined with those of ``X`` on their index, or
             on a column of ids that both have.
@@ -131,9 +135,23 @@ class LabelGapClassifier(ClassifierMixin, BaseEstimator):
         self
         """
         self._validate_params()
+        if is_elsewhere(X):
+            return self._fit_elsewhere(X, y)
         X, labels = self._validate_fit(X, y)
         with explained(self):
             self._fit(X, labels)
+        return self
+
+    def _fit_elsewhere(self, X: Any, y: Any) -> Self:
+        source = row_source(X, y, zeros=getattr(self, "zeros", self._zeros))
+        self.n_features_in_ = source.n_features
+        for stale in ("feature_names_in_", "frame_reader_", "item_"):
+            self.__dict__.pop(stale, None)
+        names = np.arange(source.n_labels) if source.names is None else source.names
+        self.target_: Target = Target("multilabel", names)
+        self.classes_ = names
+        with explained(self):
+            self._fit_source(source)
         return self
 
     def decision_function(self, X: Any) -> np.ndarray:
@@ -260,7 +278,7 @@ class LabelGapClassifier(ClassifierMixin, BaseEstimator):
             )
         labels, target = read_target(Y, n_samples=X.shape[0], zeros=zeros, classes=classes)
         self.item_: str | None = item
-        self.target_: Target = target
+        self.target_ = target
         self.classes_ = target.classes
         return X, labels
 
@@ -368,6 +386,12 @@ class LabelGapClassifier(ClassifierMixin, BaseEstimator):
                 dtype=[np.float64, np.float32],
                 ensure_all_finite=False,
             )
+
+    def _fit_source(self, source: RowSource) -> None:
+        raise TypeError(
+            f"{type(self).__name__} learns from arrays, not from rows in blocks: give X and y in "
+            "memory, or use BinaryRelevance or BMLPL"
+        )
 
     def _fit(self, X: Any, labels: Labels) -> None:
         raise NotImplementedError(f"{type(self).__name__} must implement _fit")

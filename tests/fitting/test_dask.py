@@ -151,6 +151,19 @@ def test_bad_arguments_are_refused(client):
         DaskRows(client, blocks(), keep_history=0)
 
 
+def test_groups_of_blocks_change_nothing(client, monkeypatch):
+    alone = DaskRows(client, blocks(True))
+    monkeypatch.setattr("labelgap.fitting._dask_rows._TASKS_PER_WORKER", 1)
+    grouped = DaskRows(client, blocks(True))
+    assert grouped._groups == [range(2), range(2, 4), range(4, 5)]
+    assert same(fit(grouped, max_iter=5)[0], fit(alone, max_iter=5)[0])
+    states = list(grouped.local_states())
+    assert len(states) == 5
+    with pytest.raises(ValueError, match="5 blocks now"):
+        grouped.restore([*states, None])
+    assert all(same(a, b) for a, b in zip(alone.local_states(), states, strict=True))
+
+
 def check_killed_worker_changes_nothing(client):
     undisturbed, _ = fit(DaskRows(client, blocks(True), keep_history=3), max_iter=8)
     killed = []

@@ -7,7 +7,9 @@ import pytest
 from scipy import sparse
 
 from labelgap import Labels, State
-from labelgap.imputers._ridge_imputer import RidgeImputer, _gram, label_codes
+from labelgap.fitting import ArrayRows, StoredFeatures
+from labelgap.imputers import RidgeImputer
+from labelgap.imputers._ridge_regressions import label_codes
 from reference import joint_ridge as slow
 
 
@@ -74,13 +76,13 @@ def test_an_entry_has_no_part_in_its_own_score():
     row, label = np.argwhere(labels.states() == State.NEGATIVE)[0]
     model = RidgeImputer(3.0, 2.0).fit(X, labels)
     codes, at = label_codes(labels), np.array([row])
-    before = model._left_out_scores(X, codes, at)[0, label]
+    before = model.regressions_.left_out(X[at], codes.take(at))[0, label]
     # the same prevalence, so that what stands in for the unknown stays what it was
     changed = codes.matrix.tolil()
     changed[row, label] = 1 - codes.shift[label]
     codes = codes._replace(matrix=sparse.csr_array(changed))
-    model._invert(_gram(X, codes), labels, model.penalties_)
-    after = model._left_out_scores(X, codes, at)[0, label]
+    model._solve(model._sums(X, codes), X, model.penalties_)
+    after = model.regressions_.left_out(X[at], codes.take(at))[0, label]
     np.testing.assert_allclose(after, before, atol=1e-9)
 
 
@@ -110,3 +112,64 @@ def test_columns_of_new_rows_are_those_of_the_regressions(storage):
     steps = columns[0][inside] - fitted[inside] / model.codes_.shrinkage[2]
     np.testing.assert_allclose(steps, steps[0], atol=1e-6)
     assert next(offset).shape == (1,)
+
+
+def many(n=400, n_labels=6, seed=0):
+    """Labels that stand beside each other."""
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, 4))
+    first = X[:, :1] + rng.normal(size=(n, n_labels)) > 1
+    return X, Labels.from_dense((first | (rng.random((n, 1)) < 0.1)).astype(float))
+
+
+@pytest.mark.parametrize("layout", [np.asarray, sparse.csr_array])
+@pytest.mark.parametrize("storage", ["complete", "negative", "unknown"])
+def test_regressions_on_all_cooccurring_labels_are_the_joint_ones(layout, storage):
+    X, labels = many()
+    if storage != "complete":
+        labels = with_unknown(labels, 0.05).with_implicit(storage)
+    X = layout(X)
+    joint = RidgeImputer(3.0, 2.0).fit(X, labels)
+    few = RidgeImputer(3.0, 2.0, n_cooccurring=5).fit(X, labels)
+    expected, found = left_out(joint, X, labels), left_out(few, X, labels)
+    if storage == "complete":
+        np.testing.assert_allclose(found, expected, atol=0.02)  # leverages are those of a diagonal
+        for ours, theirs in zip(few.weights(2), joint.weights(2), strict=True):
+            np.testing.assert_allclose(ours, theirs, atol=1e-9)
+    else:  # unknown entries count as zeros among the inputs
+        assert np.corrcoef(found.ravel(), expected.ravel())[0, 1] > 0.98
+
+
+def test_sparse_regressions_leave_the_row_out():
+    X, labels = many()
+    model = RidgeImputer(3.0, 2.0, n_cooccurring=5).fit(X, labels)
+    now, codes = left_out(model, X, labels), label_codes(labels)
+    rows = np.flatnonzero(labels.n_positives(axis=1))[:8]
+    fitted = model.regressions_.predict(X[rows], codes.take(rows), np.arange(6))
+    new = np.vstack(
+        [
+            model.held_out_scores(X, labels, np.delete(np.arange(400), row), np.array([row]))
+            for row in rows
+        ]
+    )
+    assert np.abs(new - now[rows]).mean() < 0.6 * np.abs(fitted - now[rows]).mean()
+
+
+@pytest.mark.parametrize("n_cooccurring", [None, 3])
+def test_features_may_lie_in_blocks(n_cooccurring):
+    X, labels = many()
+    stored = StoredFeatures(ArrayRows(X, labels, block_rows=150))
+    assert stored.labels.equals(labels)
+    there, here = (
+        RidgeImputer(n_cooccurring=n_cooccurring).fit(features, labels) for features in (stored, X)
+    )
+    assert there.penalties_ == here.penalties_
+    np.testing.assert_allclose(
+        left_out(there, stored, labels), left_out(here, X, labels), atol=1e-9
+    )
+    some, rows = np.arange(0, 400, 3), np.array([1, 5, 399])
+    np.testing.assert_allclose(
+        there.held_out_scores(stored, labels, some, rows),
+        here.held_out_scores(X, labels, some, rows),
+        atol=1e-9,
+    )

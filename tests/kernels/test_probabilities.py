@@ -1,7 +1,8 @@
 import numpy as np
+import pytest
 from scipy.special import expit
 
-from labelgap.kernels.probabilities import fit_sigmoid
+from labelgap.kernels.probabilities import bounded_log_odds, fit_sigmoid, log_odds
 
 
 def test_recovers_the_sigmoid_that_made_the_data(rng):
@@ -36,3 +37,10 @@ def test_scores_without_any_difference():
     slope, offset = fit_sigmoid(np.full(10, 0.3), np.array([1] * 3 + [0] * 7))
     # the targets are drawn inside: 3 * 4/5 + 7 * 1/9 of 10
     np.testing.assert_allclose(expit(slope * 0.3 + offset), (3 * 4 / 5 + 7 / 9) / 10, rtol=1e-4)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_bounded_log_odds_are_those_of_clipped_probabilities(dtype):
+    p = np.array([[0.0, 1e-9, 0.3], [0.5, 1.0, 0.9]], dtype=dtype)
+    expected = log_odds(np.clip(p.astype(np.float64), 1e-3, 1 - 1e-3))
+    np.testing.assert_allclose(bounded_log_odds(p, 1e-3), expected, rtol=1e-12, atol=1e-12)

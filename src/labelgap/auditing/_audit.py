@@ -88,6 +88,7 @@ def audit(
     complete: Sequence[Any] | np.ndarray | None = None,
     random_state: int | None = 0,
     progress: Advance | None = None,
+    client: Any = None,
     command: str = "labelgap.audit(X, Y)",
     sources: Sequence[DataSource] = (),
 ) -> Audit:
@@ -102,7 +103,9 @@ def audit(
     ----------
     X : array, frame or sparse matrix of shape (n_items, n_features), texts, Dataset, or None
         A :class:`labelgap.data.Dataset` brings labels, ids and names of features. A sequence of
-        texts, or a column of them, is ``item_text`` as well. None needs ``pred_probs``, or
+        texts, or a column of them, is ``item_text`` as well. Rows in blocks are a folder, Parquet
+        files or Dask arrays (:func:`labelgap.fitting.row_source`); labels are then in memory and
+        features are read a block at a time. None needs ``pred_probs``, or
         ``item_text``, which then gives the features too.
     Y : labels, default=None
         Whatever :func:`labelgap.as_labels` takes; None takes those of the data set.
@@ -149,6 +152,8 @@ def audit(
     random_state : int or None, default=0
     progress : callable, default=None
         Called with the stage, how much is done, and of how much (None: not known).
+    client : distributed.Client or "running", default=None
+        Where sums over rows in blocks are computed. Dask arrays take the client in use.
     command : str, default="labelgap.audit(X, Y)"
         Noted in the provenance, as are the sources.
     sources : sequence of DataSource, default=()
@@ -185,7 +190,8 @@ def audit(
         X = _features_of(item_text, pred_probs)
     run = _AuditRun(np.random.default_rng(random_state), progress or silent)
     history = {"dates": dates, "annotators": annotators, "complete": complete}
-    checked = check_input(X, Y, item_ids, feature_names, zeros, decisions, history, text_encoder)
+    options = {"history": history, "text_encoder": text_encoder, "client": client}
+    checked = check_input(X, Y, item_ids, feature_names, zeros, decisions, **options)
     seed = int(run.rng.integers(2**31 - 1))
     rows = feature_rows(checked.X, checked.feature_names, scale=scale, random_state=seed)
     source = source._replace(text=text_match(checked, item_text, label_text, text_encoder))

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import hashlib
+import itertools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Literal
 
 import numpy as np
@@ -16,6 +18,7 @@ from sklearn.utils.validation import check_array
 from labelgap.auditing._item_history import ItemHistory, check_history, with_history
 from labelgap.auditing._review_decisions import ReviewDecisions, entries_of, names_of
 from labelgap.data import Dataset
+from labelgap.fitting import StoredFeatures, is_elsewhere, row_source, sum_rows
 from labelgap.frames import FrameReader
 from labelgap.kernels.input_arrays import canonical_rows, check_numbers
 from labelgap.labels import Labels, State, align_rows, as_labels, items_of
@@ -26,6 +29,7 @@ Zeros = Literal["auto", "negative", "unlabeled"]
 _FEWEST_POSITIVE = 5
 _MOST_FEATURES = 3000
 _N_COMPONENTS = 400
+_OVERSAMPLED, _N_PASSES = 10, 4
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,6 +88,8 @@ def feature_rows(
     array([[-0.71,  0.  ],
            [ 0.71,  0.  ]])
     """
+    if isinstance(X, StoredFeatures):
+        return stored_feature_rows(X, names, scale=scale, random_state=random_state)
     X = canonical_rows(X) if sparse.issparse(X) else X
     X = check_array(
         X,
@@ -100,16 +106,79 @@ def feature_rows(
         X = sparse.csr_array(normalize(X) if scale else X)
     elif scale:
         X, absent = _standardised(X)
-    n_features = X.shape[1]
-    names = [f"feature {k}" for k in range(n_features)] if names is None else list(map(str, names))
-    if len(names) != n_features:
-        raise ValueError(f"feature_names has {len(names)} names, X has {n_features} columns")
-    if n_features <= _MOST_FEATURES:
+    names = _feature_names(names, X.shape[1])
+    if X.shape[1] <= _MOST_FEATURES:
         return FeatureRows(X, X, None, names, absent)
     n_axes = min(_N_COMPONENTS, X.shape[0])
     _, _, axes = randomized_svd(X, n_axes, n_iter=3, random_state=random_state)
     inputs, axes = np.asarray(X @ axes.T), np.ascontiguousarray(axes.T)
     return FeatureRows(X, inputs, axes, names, absent)
+
+
+def _feature_names(names: Any, n_features: int) -> list[str]:
+    names = [f"feature {k}" for k in range(n_features)] if names is None else list(map(str, names))
+    if len(names) != n_features:
+        raise ValueError(f"feature_names has {len(names)} names, X has {n_features} columns")
+    return names
+
+
+def stored_feature_rows(
+    X: StoredFeatures, names: Any = None, *, scale: bool = True, random_state: int | None = None
+) -> FeatureRows:
+    """Scale and project features in blocks as :func:`feature_rows` does those of an array."""
+    names, absent = _feature_names(names, X.shape[1]), None
+    is_sparse = sparse.issparse(X[:1])
+    if scale and is_sparse:
+        X = X.changed(normalize)
+    elif scale:
+        mean = sum_rows(_total, X) / X.shape[0]
+        spread = sum_rows(_centred_squares, X, argument=mean) / X.shape[0]
+        size = np.sqrt(spread + mean**2)
+        deviation = np.sqrt(spread)
+        deviation[deviation <= 1e-12 * size] = np.inf
+        deviation *= np.sqrt(X.shape[1])
+        X, absent = X.changed(partial(_scaled, mean=mean, deviation=deviation)), -mean / deviation
+    if X.shape[1] <= _MOST_FEATURES:
+        return FeatureRows(X, X, None, names, absent)
+    axes = _largest_directions(X, random_state)
+    inputs = X.changed(partial(_projected, axes=axes), axes.shape[1])
+    return FeatureRows(X, inputs, axes, names, absent)
+
+
+def _largest_directions(X: StoredFeatures, random_state: int | None) -> np.ndarray:
+    """Return the directions of largest variance, by subspace iteration over the blocks."""
+    n_axes = min(_N_COMPONENTS, *X.shape)
+    rng = np.random.default_rng(random_state)
+    axes = rng.normal(size=(X.shape[1], min(n_axes + _OVERSAMPLED, X.shape[1])))
+    for _ in range(_N_PASSES):
+        axes, _ = np.linalg.qr(sum_rows(_gram_times, X, argument=axes))
+    _, turned = np.linalg.eigh(sum_rows(_projected_gram, X, argument=axes))
+    return np.ascontiguousarray(axes @ turned[:, ::-1][:, :n_axes])
+
+
+def _total(X: Any, argument: None) -> np.ndarray:
+    return np.asarray(X.sum(axis=0)).ravel()
+
+
+def _centred_squares(X: np.ndarray, mean: np.ndarray) -> np.ndarray:
+    return ((X - mean) ** 2).sum(axis=0)
+
+
+def _gram_times(X: Any, axes: np.ndarray) -> np.ndarray:
+    return np.asarray(X.T @ (X @ axes))
+
+
+def _projected_gram(X: Any, axes: np.ndarray) -> np.ndarray:
+    projected = X @ axes
+    return projected.T @ projected
+
+
+def _scaled(X: np.ndarray, mean: np.ndarray, deviation: np.ndarray) -> np.ndarray:
+    return (X - mean) / deviation
+
+
+def _projected(X: Any, axes: np.ndarray) -> np.ndarray:
+    return np.asarray(X @ axes)
 
 
 def _standardised(X: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -180,6 +249,7 @@ def check_input(
     decisions: ReviewDecisions | None = None,
     history: Mapping[str, Any] | None = None,
     text_encoder: Any = None,
+    client: Any = None,
 ) -> AuditInput:
     """Check features and labels, find out which zeros are unlabeled, and apply decisions."""
     if zeros not in ("auto", "negative", "unlabeled"):
@@ -188,6 +258,7 @@ def check_input(
         dataset, X, Y = X, X.X, X.Y if Y is None else Y
         item_ids = getattr(dataset, "ids", None) if item_ids is None else item_ids
         feature_names = dataset.feature_names if feature_names is None else feature_names
+    X, Y = _from_blocks(X, Y, client)
     frame = X
     X, Y, item = align_rows(X, Y)
     if item_ids is None:
@@ -271,13 +342,26 @@ def text_match(
 def fingerprint(rows: FeatureRows, checked: AuditInput) -> str:
     """Return the SHA-256 of ids, scaled features and labels."""
     digest = hashlib.sha256("\n".join([*checked.items, *checked.names]).encode())
-    for matrix in (checked.labels.entries, rows.scaled):
+    matrices: Any = [checked.labels.entries, rows.scaled]
+    if isinstance(rows.scaled, StoredFeatures):
+        matrices = itertools.chain(matrices[:1], rows.scaled.blocks())
+    for matrix in matrices:
         arrays = [matrix]
         if sparse.issparse(matrix):
             arrays = [matrix.indptr.astype(np.int64), matrix.indices.astype(np.int64), matrix.data]
         for array in arrays:
             digest.update(np.ascontiguousarray(array).data)
     return digest.hexdigest()
+
+
+def _from_blocks(X: Any, Y: Any, client: Any) -> tuple[Any, Any]:
+    """Features in blocks with the labels that lie beside them; anything else as it is."""
+    if not is_elsewhere(X):
+        if client is not None:
+            raise ValueError("client: is for rows in blocks; give those, or client=None")
+        return X, Y
+    stored = StoredFeatures(row_source(X, Y), client=client)
+    return stored, stored.labels
 
 
 def states_at(labels: Labels, rows: np.ndarray, columns: np.ndarray) -> np.ndarray:

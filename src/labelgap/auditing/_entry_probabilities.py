@@ -75,12 +75,8 @@ class _TopSoFar:
     least: float = -1.0
     parts: list[TopEntries] = field(default_factory=list)
 
-    def offer(
-        self, start: int, said: np.ndarray, other: np.ndarray, kept: np.ndarray, unknown: np.ndarray
-    ) -> None:
-        rows, labels = np.nonzero(kept & (said > self.least))
-        at = rows, labels
-        self.parts.append(TopEntries(rows + start, labels, said[at], other[at], unknown[at]))
+    def offer(self, part: TopEntries) -> None:
+        self.parts.append(part)
         if sum(part.rows.size for part in self.parts) > 4 * self.wanted:
             self._shorten()
 
@@ -94,6 +90,20 @@ class _TopSoFar:
         self.parts = [TopEntries(*(array[order] for array in joined))]
         if order.size == self.wanted:
             self.least = float(self.parts[0].probabilities[-1])
+
+
+def _kept(
+    least: float,
+    start: int,
+    said: np.ndarray,
+    steep: np.ndarray,
+    asked: np.ndarray,
+    unknown: np.ndarray,
+) -> TopEntries:
+    """Return the entries of some rows that exceed the least probable of the top entries so far."""
+    rows, labels = at = np.nonzero(asked & (said > least))
+    other = np.maximum(steep[at], said[at])
+    return TopEntries(rows + start, labels, said[at], other, unknown[at])
 
 
 class Mechanisms:
@@ -190,8 +200,8 @@ def entry_probabilities(
     n_samples, n_labels = labels.shape
     by_label, by_item, variance = np.zeros(n_labels), np.zeros(n_samples), np.zeros(n_samples)
     sums, top = np.zeros(3), _TopSoFar(n_wanted)
-    for block in model.blocks():
-        advance(_SCORING, block.rows.start, n_samples)
+
+    def score(block: ScoredRows) -> tuple:
         states = labels[block.rows].states()
         zero, unknown = states == State.UNLABELED, states == State.UNKNOWN
         said = np.zeros(zero.shape)
@@ -205,11 +215,17 @@ def entry_probabilities(
             said, constant, steep = (
                 np.where(unknown, stated, found) for found in (said, constant, steep)
             )
-        by_label += said.sum(axis=0)
-        by_item[block.rows] = said.sum(axis=1)
-        variance[block.rows] = (said * (1 - said)).sum(axis=1)
-        sums += said.sum(), constant.sum(), steep.sum()
-        top.offer(block.rows.start, said, np.maximum(steep, said), zero | unknown, unknown)
+        of_items = said.sum(axis=1), (said * (1 - said)).sum(axis=1)
+        total = said.sum(), constant.sum(), steep.sum()
+        first = _kept(top.least, block.rows.start, said, steep, zero | unknown, unknown)
+        return block.rows, said.sum(axis=0), of_items, total, first
+
+    for rows, of_labels, of_items, total, first in model.each_block(score):
+        advance(_SCORING, rows.start, n_samples)
+        by_label += of_labels
+        by_item[rows], variance[rows] = of_items
+        sums += total
+        top.offer(first)
     advance(_SCORING, n_samples, n_samples)
     return EntryProbabilities(
         by_label, by_item, variance, MechanismSums(*sums), mechanisms.named, top.result()
@@ -221,12 +237,17 @@ def probabilities_at(
 ) -> np.ndarray:
     """Return the probabilities of single unlabeled zeros and unknown entries."""
     mechanisms, found = Mechanisms(loss), np.zeros(rows.size)
-    for block in model.blocks():
+
+    def at_rows(block: ScoredRows) -> tuple[np.ndarray, np.ndarray] | None:
         here = np.flatnonzero((rows >= block.rows.start) & (rows < block.rows.stop))
         if not here.size:
-            continue
+            return None
         at = rows[here] - block.rows.start, columns[here]
         unknown = model.labels[block.rows].states()[at] == State.UNKNOWN
         zeros, stated = mechanisms.of_zeros(block)[0][at], mechanisms.of_unknown(block)[at]
-        found[here] = np.where(unknown, stated, zeros)
+        return here, np.where(unknown, stated, zeros)
+
+    for part in model.each_block(at_rows):
+        if part is not None:
+            found[part[0]] = part[1]
     return found

@@ -9,7 +9,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from scipy import sparse
@@ -21,8 +21,9 @@ from sklearn.utils.extmath import safe_sparse_dot
 
 from labelgap.auditing._audit_input import FeatureRows
 from labelgap.baselines import BinaryRelevance
+from labelgap.fitting import StoredFeatures, sum_rows, take_rows
 from labelgap.kernels.joint_ridge import penalised_inverse, row_dots
-from labelgap.labels import Labels, LabelWarning
+from labelgap.labels import Labels, LabelWarning, State
 
 _MOST_ENTRIES = 4_000_000
 _N_FOLDS, _C_SPARSE, _C_DENSE = 5, 6.0, 0.1
@@ -59,23 +60,23 @@ class FeatureRidge:
     def __init__(self, inputs: Any, labels: Labels, learned: np.ndarray) -> None:
         self._inputs, self._labels, self._learned = inputs, labels, learned
         rows = np.flatnonzero(learned)
-        X, Y = inputs[rows], labels[rows]
+        X, Y = take_rows(inputs, rows), labels[rows]
         known = np.maximum(Y.n_observed(axis=0, unlabeled=True), 1)
         self._prevalence = Y.n_positives(axis=0) / known
-        self._centre = np.asarray(X.mean(axis=0)).ravel()
-        cross = safe_sparse_dot(X.T, Y.positives().astype(float), dense_output=True)
+        sums = sum_rows(label_sums, X, [Y], labels.has_unknown)
+        self._centre = sums.total / rows.size
         # what is not known counts as the prevalence: a sum of y - p over known entries
-        cross = np.asarray(cross) - _sums_of_known(X, Y) * self._prevalence
-        gram = safe_sparse_dot(X.T, X, dense_output=True)
-        gram = gram - rows.size * np.outer(self._centre, self._centre)
+        known_sums = sums.total[:, None] if sums.known is None else sums.known
+        cross = sums.relevant - known_sums * self._prevalence
+        gram = sums.gram - rows.size * np.outer(self._centre, self._centre)
         self._inverse = penalised_inverse(gram, np.full(gram.shape[0], _RIDGE_PENALTY))
         self._weights = self._inverse @ cross
         self._n = rows.size
 
     def scores(self, rows: np.ndarray) -> np.ndarray:
-        block = safe_sparse_dot(self._inputs[rows], self._inverse, dense_output=True)
-        shifted = block - self._centre @ self._inverse
         own = self._inputs[rows]
+        block = safe_sparse_dot(own, self._inverse, dense_output=True)
+        shifted = block - self._centre @ self._inverse
         leverage = row_dots(own, shifted) - shifted @ self._centre + 1 / self._n
         fitted = (
             self._prevalence
@@ -88,13 +89,30 @@ class FeatureRidge:
         return np.where(self._learned[rows][:, None], left_out, fitted)
 
 
-def _sums_of_known(X: Any, labels: Labels) -> np.ndarray:
-    """Return the sums of the features over the rows in which each label is known."""
-    total = np.asarray(X.sum(axis=0)).reshape(-1, 1)
-    if labels.n_observed(unlabeled=True) == labels.n_samples * labels.n_labels:
-        return np.repeat(total, labels.n_labels, axis=1)
-    known = ~np.isnan(labels.to_dense(unlabeled=0.0))
-    return np.asarray(safe_sparse_dot(X.T, known.astype(float), dense_output=True))
+class LabelSums(NamedTuple):
+    """Sums over rows: of features, of their products, and over rows with each label (known)."""
+
+    total: np.ndarray
+    gram: np.ndarray
+    relevant: np.ndarray
+    known: np.ndarray | None
+
+
+def label_sums(X: Any, labels: Labels, with_unknown: bool) -> LabelSums:
+    """Return the sums of some rows; those of known entries only where there are others."""
+    total = np.asarray(X.sum(axis=0)).ravel()
+    gram = safe_sparse_dot(X.T, X, dense_output=True)
+    ones = labels.positives().astype(float)
+    relevant = np.asarray(safe_sparse_dot(X.T, ones, dense_output=True))
+    if not with_unknown:
+        return LabelSums(total, gram, relevant, None)
+    if labels.implicit is State.UNKNOWN:
+        known = labels.observed(unlabeled=True).astype(float)
+        products = np.asarray(safe_sparse_dot(X.T, known, dense_output=True))
+        return LabelSums(total, gram, relevant, products)
+    unknown = labels.where(State.UNKNOWN).astype(float)
+    products = np.asarray(safe_sparse_dot(X.T, unknown, dense_output=True))
+    return LabelSums(total, gram, relevant, total[:, None] - products)
 
 
 def default_models(
@@ -103,7 +121,8 @@ def default_models(
     """Return a logistic regression per label and trees; a ridge regression for large tables."""
     if not rows.scaled.shape[1]:
         return []
-    if labels.n_samples * labels.n_labels > _MOST_ENTRIES:
+    is_stored = isinstance(rows.inputs, StoredFeatures)
+    if is_stored or labels.n_samples * labels.n_labels > _MOST_ENTRIES:
         return [FeatureRidge(rows.inputs, labels, learned)]
     is_sparse = sparse.issparse(rows.scaled)
     X = rows.scaled if is_sparse else rows.scaled * np.sqrt(rows.scaled.shape[1])

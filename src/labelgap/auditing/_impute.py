@@ -45,6 +45,7 @@ def impute(
     decisions: ReviewDecisions | None = None,
     random_state: int | None = 0,
     progress: Advance | None = None,
+    client: Any = None,
 ) -> ImputedEntries:
     """Return the unknown entries and unlabeled zeros that are relevant with some probability.
 
@@ -55,7 +56,7 @@ def impute(
 
     Parameters
     ----------
-    X : array or sparse matrix of shape (n_items, n_features), or Dataset
+    X : array or sparse matrix of shape (n_items, n_features), Dataset, or rows in blocks
         This and the parameters without an explanation are as in :func:`labelgap.audit`.
     Y : labels, default=None
     imputer : Imputer, default=None
@@ -73,6 +74,7 @@ def impute(
         Entries that reviewers decided are not imputed again.
     random_state : int or None, default=0
     progress : callable, default=None
+    client : distributed.Client or "running", default=None
 
     Returns
     -------
@@ -98,7 +100,8 @@ def impute(
         raise ValueError(f"threshold={threshold}: must lie between 0 and 1")
     advance = progress or silent
     rng = np.random.default_rng(random_state)
-    checked = check_input(X, Y, item_ids, None, zeros, decisions, text_encoder=text_encoder)
+    options = {"text_encoder": text_encoder, "client": client}
+    checked = check_input(X, Y, item_ids, None, zeros, decisions, **options)
     rows = feature_rows(checked.X, scale=scale, random_state=int(rng.integers(2**31 - 1)))
     text = text_match(checked, item_text, label_text, text_encoder)
     model = OutOfFold(ScoreSource(imputer, text=text), checked, rows, rng, advance)

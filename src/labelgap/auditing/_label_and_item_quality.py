@@ -39,6 +39,7 @@ _N_WORST_ITEMS = 25
 _ITEM_EDGES = np.round(np.linspace(0, 1, 11), 1)
 _FRACTIONS = (0.125, 0.25, 0.5, 1.0)
 _MOST_HELD_OUT, _N_GROUPS, _N_RESAMPLES = 2000, 20, 200
+_FEWEST_HELD_OUT, _MOST_SCORES = 200, 20_000_000
 _CALIBRATION_EDGES = np.array(
     [0, 0.01, 0.02, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0]
 )
@@ -62,7 +63,7 @@ def label_audits(
         if k < 0:
             records.append(LabelAudit(*known, None, None, True, None, None, None))
             continue
-        ones, zeros = counts.relevant[k], counts.zero[k]
+        ones, zeros = counts.relevant[k].astype(np.int64), counts.zero[k].astype(np.int64)
         records.append(
             LabelAudit(
                 *known,
@@ -242,7 +243,8 @@ def learning_curve(
     Intervals are over 200 resamples of 20 groups of the held-out rows.
     """
     order = rng.permutation(labels.n_samples)
-    n_held_out = min(_MOST_HELD_OUT, labels.n_samples // 5)
+    most = max(_FEWEST_HELD_OUT, min(_MOST_HELD_OUT, _MOST_SCORES // labels.n_labels))
+    n_held_out = min(most, labels.n_samples // 5)
     if n_held_out < _N_GROUPS:
         return ()
     held_out, others = order[:n_held_out], order[n_held_out:]

@@ -9,7 +9,6 @@ from scipy import sparse
 from scipy.cluster.hierarchy import leaves_list, linkage, optimal_leaf_ordering
 from scipy.spatial.distance import squareform
 from scipy.stats import false_discovery_control, poisson
-from sklearn.utils.extmath import safe_sparse_dot
 
 from labelgap.auditing._audit_input import FeatureRows
 from labelgap.auditing._audit_result import (
@@ -19,7 +18,9 @@ from labelgap.auditing._audit_result import (
     PairAudit,
     RarePair,
 )
+from labelgap.auditing._feature_scores import label_sums
 from labelgap.auditing._score_counts import Advance
+from labelgap.fitting import sum_rows
 from labelgap.kernels.joint_ridge import penalised_inverse, row_dots
 from labelgap.labels import Labels, State
 from labelgap.propensity import wilson_interval
@@ -99,13 +100,11 @@ def _pair_sums(
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return expected and observed common items and the correlation of probabilities, by pair."""
     inputs = rows.inputs
-    gram = safe_sparse_dot(inputs.T, inputs, dense_output=True)
-    inverse = penalised_inverse(gram, np.full(inputs.shape[1], penalty))
-    ones, n_known = labels.positives().astype(float), labels.n_observed(axis=0, unlabeled=True)
+    sums = sum_rows(label_sums, inputs, [labels], False)
+    inverse = penalised_inverse(sums.gram, np.full(inputs.shape[1], penalty))
+    n_known = labels.n_observed(axis=0, unlabeled=True)
     prevalence = labels.n_positives(axis=0) / np.maximum(n_known, 1)
-    centre = np.asarray(inputs.mean(axis=0)).ravel()
-    cross = safe_sparse_dot(inputs.T, ones, dense_output=True)
-    weights = inverse @ (cross - np.outer(inputs.shape[0] * centre, prevalence))
+    weights = inverse @ (sums.relevant - np.outer(sums.total, prevalence))
     n = labels.n_labels
     expected, observed = np.zeros((n, n)), np.zeros((n, n))
     square, total = np.zeros((n, n)), np.zeros(n)

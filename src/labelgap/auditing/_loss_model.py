@@ -9,6 +9,7 @@ top-scored entries is where the probabilities stop rising
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from threading import Lock
 
 import numpy as np
 from scipy.special import expit, logit
@@ -16,6 +17,8 @@ from scipy.special import expit, logit
 from labelgap.auditing._audit_input import AuditInput
 from labelgap.auditing._out_of_fold import OutOfFold, ScoredRows, helped_by_labels
 from labelgap.auditing._score_counts import Advance
+from labelgap.kernels.histograms import count_into
+from labelgap.kernels.probabilities import bounded_log_odds
 from labelgap.labels import State
 from labelgap.propensity import (
     FrequencyEstimate,
@@ -168,7 +171,8 @@ def _with_unopened(found: LossModel, rows: np.ndarray, carried: np.ndarray) -> L
 
 def _top(n: np.ndarray, hits: np.ndarray, fewest: int) -> TopScoredFraction | None:
     seen = n > 0
-    return top_scored_fraction_of_bins(n[seen][::-1], hits[seen][::-1], fewest=fewest)
+    n, hits = n[seen][::-1].astype(np.int64), hits[seen][::-1].astype(np.int64)
+    return top_scored_fraction_of_bins(n, hits, fewest=fewest)
 
 
 def _count(
@@ -182,10 +186,11 @@ def _count(
     labels, decided, done = checked.part, checked.decided_part, checked.history.complete
     counted = model.opened if done is None else model.opened & ~done
     n_labels, n_samples = labels.n_labels, labels.n_samples
-    tables = np.zeros((5, n_labels * _N_BINS), dtype=np.int64)
-    of_rows = np.zeros((n_samples, 3))
-    for block in model.blocks():
-        advance(_COUNTING, block.rows.start, n_samples)
+    # by scores from features alone: zeros, recorded ones, zeros of rows without any; by joint scores
+    tables = np.zeros((5, n_labels, _N_BINS), dtype=np.int32)
+    of_rows, lock = np.zeros((n_samples, 3)), Lock()
+
+    def count(block: ScoredRows) -> tuple[slice, np.ndarray]:
         part = labels[block.rows]
         states = part.states()
         recorded = states == State.RELEVANT
@@ -193,18 +198,25 @@ def _count(
         recorded[decided[0][here] - block.rows.start, decided[1][here]] = False
         known = (states != State.UNKNOWN) & counted[block.rows][:, None]
         helped = known & helped_by_labels(labels, part)
-        nothing = known & ~recorded.any(axis=1, keepdims=True)
-        for scores, kinds in (
-            (block.features, ((0, known), (1, known & recorded), (4, nothing))),
-            (block.joint, ((2, helped), (3, helped & recorded))),
+        nothing = np.where(recorded.any(axis=1, keepdims=True), np.int8(0), np.int8(2))
+        for scores, kept, zero, own in (
+            (block.features, known, nothing, tables[:3]),
+            (block.joint, helped, np.int8(0), tables[3:]),
         ):
-            places = np.searchsorted(_EDGES, logit(np.clip(scores, 1e-6, 1 - 1e-6)))
-            places = places + np.arange(n_labels) * _N_BINS
-            for k, chosen in kinds:
-                tables[k] += np.bincount(places[chosen], minlength=tables.shape[1])
-        of_rows[block.rows] = _row_features(block)
+            steps = (bounded_log_odds(scores, 1e-6) - _EDGES[0]) / (_EDGES[1] - _EDGES[0])
+            bins = np.clip(np.ceil(steps), 0, _EDGES.size).astype(np.int32)
+            which = np.where(kept, np.where(recorded, np.int8(1), zero), np.int8(-1))
+            with lock:
+                count_into(own, bins, which)
+        return block.rows, _row_features(block)
+
+    for rows, found in model.each_block(count):
+        advance(_COUNTING, rows.start, n_samples)
+        of_rows[rows] = found
     advance(_COUNTING, n_samples, n_samples)
-    return ProbabilityCounts(*tables.reshape(5, n_labels, _N_BINS)), of_rows
+    zeros, hits, nothing, zeros_helped, hits_helped = tables
+    n, n_helped = zeros + hits + nothing, zeros_helped + hits_helped
+    return ProbabilityCounts(n, hits, n_helped, hits_helped, nothing), of_rows
 
 
 def _row_features(block: ScoredRows) -> np.ndarray:

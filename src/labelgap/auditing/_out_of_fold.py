@@ -8,8 +8,8 @@ entries that had no part in them.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Any, NamedTuple
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 from scipy.special import expit
@@ -24,14 +24,18 @@ from labelgap.auditing._feature_scores import (
     given_scores,
 )
 from labelgap.auditing._score_counts import Advance, ScoreBlocks
+from labelgap.fitting import StoredFeatures, in_threads, take_rows
 from labelgap.imputers import Imputer, RidgeImputer, cross_fitted, draw_folds
-from labelgap.kernels.probabilities import log_odds
+from labelgap.kernels.probabilities import bounded_log_odds
 from labelgap.labels import Labels
 from labelgap.memory import block_size
 from labelgap.text import TextEntryModel, TextMatch
 
+Result = TypeVar("Result")
+
 _DEFAULT_PENALTY = 10.0
 _FEWEST_STACKED, _MOST_STACKED = 300, 400_000
+_MOST_ENTRIES = 4_000_000
 _LEAST = 1e-3
 _FITTING = "fitting models of the features"
 
@@ -63,23 +67,19 @@ class _Stack(NamedTuple):
     intercept: float
 
     @classmethod
-    def fit(cls, scores: list[np.ndarray], truth: np.ndarray) -> _Stack:
-        """Learn from entries: scores of shape (n,) each, and whether they are recorded."""
-        if not scores or not truth.any() or truth.all():
-            return cls(np.full(len(scores), 1 / max(len(scores), 1)), 0.0)
-        design = np.column_stack([_bounded_log_odds(score) for score in scores])
+    def fit(cls, odds: list[np.ndarray], truth: np.ndarray) -> _Stack:
+        """Learn from entries: log-odds of shape (n,) each, and whether they are recorded."""
+        if not odds or not truth.any() or truth.all():
+            return cls(np.full(len(odds), 1 / max(len(odds), 1)), 0.0)
+        design = np.column_stack(odds)
         model = LogisticRegression(max_iter=300).fit(design, truth)
         return cls(model.coef_[0], float(model.intercept_[0]))
 
-    def probabilities(self, scores: list[np.ndarray]) -> np.ndarray:
+    def probabilities(self, odds: list[np.ndarray]) -> np.ndarray:
         total: Any = self.intercept
-        for weight, score in zip(self.weights, scores, strict=True):
-            total = total + weight * _bounded_log_odds(score)
+        for weight, score in zip(self.weights, odds, strict=True):
+            total = total + weight * score
         return np.asarray(expit(total))
-
-
-def _bounded_log_odds(scores: np.ndarray) -> np.ndarray:
-    return np.asarray(log_odds(np.clip(scores, _LEAST, 1 - _LEAST)))
 
 
 class OutOfFold:
@@ -121,11 +121,13 @@ class OutOfFold:
         at = np.flatnonzero(opened)
         self._learned = self.labels[at]
         imputer = self.source.imputer
-        self.ridge, self._stored = None, None
+        self.ridge, self._left_out, self._stored = None, None, None
+        self._place = np.cumsum(opened) - 1
         if imputer is None or isinstance(imputer, RidgeImputer):
             ridge = RidgeImputer(random_state=self._seed) if imputer is None else clone(imputer)
-            self._inputs = self.rows.inputs[at]
-            self.ridge = ridge.fit(self._inputs, self._learned, progress=self._advance)
+            inputs = take_rows(self.rows.inputs, at)
+            self.ridge = ridge.fit(inputs, self._learned, progress=self._advance)
+            self._left_out = self.ridge.left_out_scorer(inputs, self._learned)
         else:
             self._stored = self._imputed(imputer, at)
         self._fit_stacks()
@@ -135,23 +137,31 @@ class OutOfFold:
         """A penalty for ridge regressions on the scaled features."""
         return _DEFAULT_PENALTY if self.ridge is None else self.ridge.penalties_[0]
 
-    def blocks(self) -> Iterator[ScoredRows]:
-        """Yield rows with their probabilities, until every row was given once."""
+    def each_block(self, function: Callable[[ScoredRows], Result]) -> Iterator[Result]:
+        """Yield what a function says of rows with their probabilities, of all rows in their order.
+
+        Several blocks are scored at once, each on its own thread, and the function runs there.
+        """
         n = self.labels.n_samples
         size = block_size(8 * self.labels.n_labels + self.rows.inputs.shape[1])
         parts = [np.arange(start, min(start + size, n)) for start in range(0, n, size)]
-        for part, joint in zip(parts, self._joint_scores(parts), strict=True):
-            features = [model.scores(part) for model in self._models]
-            rows = slice(int(part[0]), int(part[-1]) + 1)
-            alone, both = self._stacked(features, joint)
-            yield ScoredRows(rows, *self._with_text(rows, alone, both))
+        return in_threads(lambda part: function(self._score(part)), parts)
+
+    def _score(self, part: np.ndarray) -> ScoredRows:
+        joint, features = self._joint_scores(part), [model.scores(part) for model in self._models]
+        rows = slice(int(part[0]), int(part[-1]) + 1)
+        alone, both = self._stacked(features, joint)
+        return ScoredRows(rows, *self._with_text(rows, alone, both))
 
     def score_blocks(self) -> ScoreBlocks:
         """Yield rows, labels and the better of both probabilities: what other labels help to predict."""
-        for block in self.blocks():
+
+        def better(block: ScoredRows) -> tuple[slice, slice, np.ndarray]:
             helped = helped_by_labels(self.labels, self.labels[block.rows])
             own = np.where(helped, block.joint, block.features)
-            yield block.rows, slice(0, self.labels.n_labels), own
+            return block.rows, slice(0, self.labels.n_labels), own
+
+        return self.each_block(better)
 
     def weights(self, label: int) -> tuple[np.ndarray, np.ndarray] | None:
         """Return the weights of the inputs and of the other labels, where the imputer has some."""
@@ -161,7 +171,7 @@ class OutOfFold:
         """Return the scores of some rows, learned from others alone, for the learning curve."""
         if self.ridge is not None:
             return self.ridge.held_out_scores(self.rows.inputs, self.labels, learned, rows)
-        X = _indexable(self._checked.X)
+        X = _in_memory(self._checked.X)
         fitted = clone(self.source.imputer).fit(X[learned], self.labels[learned])
         return np.column_stack(list(fitted.columns(X[rows], self.labels[rows])))
 
@@ -203,10 +213,11 @@ class OutOfFold:
         self, features: list[np.ndarray], joint: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray]:
         """Return both probabilities of some rows, without texts."""
+        odds = [bounded_log_odds(score, _LEAST) for score in [*features, joint]]
         alone = np.broadcast_to(self._prevalence, joint.shape)
         if features:
-            alone = self._features_stack.probabilities(features)
-        return alone, self._joint_stack.probabilities([*features, joint])
+            alone = self._features_stack.probabilities(odds[:-1])
+        return alone, self._joint_stack.probabilities(odds)
 
     def _with_text(self, rows: Any, *scores: np.ndarray) -> Iterator[np.ndarray]:
         """Yield both probabilities of some rows with what the texts of items and labels add."""
@@ -215,7 +226,7 @@ class OutOfFold:
             return
         match = self.source.text.rows(rows)
         for model, score in zip(self._text_models, scores, strict=True):
-            yield expit(model.decision_function(_bounded_log_odds(score), match))
+            yield expit(model.decision_function(bounded_log_odds(score, _LEAST), match))
 
     def _fit_text(
         self, at: np.ndarray, features: list[np.ndarray], joint: np.ndarray, helped: np.ndarray
@@ -228,7 +239,7 @@ class OutOfFold:
         if self.source.text is None:
             return
         match, labels = self.source.text.rows(at), self.labels[at]
-        alone, both = (_bounded_log_odds(score) for score in self._stacked(features, joint))
+        alone, both = (bounded_log_odds(score, _LEAST) for score in self._stacked(features, joint))
         first = TextEntryModel().fit(alone, labels, match)
         weight = first.weights_.text
         second = TextEntryModel().fit(both, labels, match, helped, text_weight=weight)
@@ -244,13 +255,13 @@ class OutOfFold:
             self._advance(_FITTING, done, total)
 
         if source.estimator is not None:
-            X = _indexable(self._checked.X)
+            X = _in_memory(self._checked.X)
             return [cross_fitted_scores(source.estimator, X, labels, opened, self._seed, say)]
         return default_models(self.rows, labels, opened, self._seed, say)
 
     def _imputed(self, imputer: Imputer, at: np.ndarray) -> np.ndarray:
         """Return what another imputer says of the rows that were opened."""
-        X = _indexable(self._checked.X)[at]
+        X = _in_memory(self._checked.X)[at]
         folds = draw_folds(at.size, np.random.default_rng(self._seed))
         wanted = np.arange(self.labels.n_labels)
         values = np.zeros(self.labels.shape, dtype=np.float32)
@@ -258,21 +269,18 @@ class OutOfFold:
             values[at, label] = column
         return values
 
-    def _joint_scores(self, parts: list[np.ndarray]) -> Iterator[np.ndarray]:
-        """Yield the scores with other labels of parts of the rows; 0 where nobody opened the row."""
-        if self.ridge is None:
+    def _joint_scores(self, part: np.ndarray) -> np.ndarray:
+        """Return the scores with other labels of some rows; 0 where nobody opened the row."""
+        if self._left_out is None:
             assert self._stored is not None
-            yield from (self._stored[part] for part in parts)
-            return
-        place = np.cumsum(self.opened) - 1
-        there = [part[self.opened[part]] for part in parts]
-        blocks = self.ridge.left_out_parts(
-            self._inputs, self._learned, [place[rows] for rows in there]
-        )
-        for part, scores in zip(parts, blocks, strict=True):
-            found = np.zeros((part.size, self.labels.n_labels))
-            found[self.opened[part]] = scores
-            yield found
+            return self._stored[part]
+        there = self.opened[part]
+        scores = self._left_out(self._place[part[there]])
+        if there.all():
+            return scores
+        found = np.zeros((part.size, self.labels.n_labels))
+        found[there] = scores
+        return found
 
     def _fit_stacks(self) -> None:
         """Fit both stacks to entries of some of the opened rows."""
@@ -285,12 +293,15 @@ class OutOfFold:
         known = labels.n_observed(axis=0, unlabeled=True)
         self._prevalence = labels.n_positives(axis=0) / np.maximum(known, 1)
         features = [model.scores(at) for model in self._models]
-        joint = np.vstack(list(self._joint_scores([at])))
+        joint = self._joint_scores(at)
         alone = ~np.isnan(truth)
+        if alone.size > _MOST_ENTRIES:
+            rng = np.random.default_rng(self._seed)
+            alone &= rng.random(alone.shape, dtype=np.float32) < _MOST_ENTRIES / alone.size
         helped = alone & helped_by_labels(labels, labels[at])
-        self._features_stack = _Stack.fit([s[alone] for s in features], truth[alone] > 0)
-        both = [s[helped] for s in [*features, joint]]
-        self._joint_stack = _Stack.fit(both, truth[helped] > 0)
+        odds = [bounded_log_odds(score, _LEAST) for score in [*features, joint]]
+        self._features_stack = _Stack.fit([s[alone] for s in odds[:-1]], truth[alone] > 0)
+        self._joint_stack = _Stack.fit([s[helped] for s in odds], truth[helped] > 0)
         self._fit_text(at, features, joint, helped)
 
 
@@ -306,5 +317,10 @@ def helped_by_labels(table: Labels, labels: Labels) -> np.ndarray:
     return (recorded.sum(axis=1)[:, None] - recorded) > 0
 
 
-def _indexable(X: Any) -> Any:
+def _in_memory(X: Any) -> Any:
+    if isinstance(X, StoredFeatures):
+        raise ValueError(
+            "features in blocks are audited by ridge regressions: leave out estimator and other "
+            "imputers, or give X as an array"
+        )
     return X.tocsr() if hasattr(X, "tocsr") else np.asarray(X, dtype=np.float64)

@@ -13,6 +13,7 @@ import numpy as np
 from scipy import sparse
 from sklearn.isotonic import isotonic_regression
 
+from labelgap.kernels.histograms import count_into
 from labelgap.labels import Labels, State
 
 Advance = Callable[[str, int, int | None], None]
@@ -22,6 +23,7 @@ ScoreBlocks = Iterable[tuple[slice, slice, np.ndarray]]
 """Rows, labels and their out-of-fold scores, until every entry was given once."""
 
 N_BINS = 700
+_DECIDED = 3
 _LOWEST, _HIGHEST = -0.2, 1.2
 _COUNTING = "measuring how well labels are predicted"
 
@@ -76,32 +78,27 @@ def count_scores(
         reviewed = sparse.csr_array((1 + decided[2].astype(np.int8), decided[:2]), labels.shape)
     zero = State.UNLABELED if labels.unlabeled else State.NEGATIVE
     n_samples, n_labels = labels.shape
-    by_label = np.zeros((4, n_labels * N_BINS), dtype=np.int64)
-    halves = np.zeros((2, 2, N_BINS), dtype=np.int64)
+    by_label = np.zeros((4, n_labels, N_BINS), dtype=np.int32)
+    halves = np.zeros((4, 1, N_BINS), dtype=np.int64)
+    table_of = np.full(max(State) + 1, -1, dtype=np.int8)
+    table_of[[State.RELEVANT, zero, State.UNKNOWN]] = 0, 1, 2
     n_done, n_entries = 0, n_samples * n_labels
     for rows, columns, scores in blocks:
         advance(_COUNTING, n_done, n_entries)
         n_done += scores.size
         states = labels[rows, columns].states()
         seen = reviewed[rows, columns].toarray()
-        states[seen > 0] = 0
-        is_state = (states == State.RELEVANT, states == zero, states == State.UNKNOWN, seen == 2)
+        which = table_of[states]
+        which[seen > 0] = -1
+        which[seen == 2] = _DECIDED
         bins = bins_of(scores)
-        places = bins + np.arange(columns.start, columns.stop, dtype=np.int64) * N_BINS
-        for k, here in enumerate(is_state):
-            if here.any():
-                by_label[k] += np.bincount(places[here], minlength=by_label.shape[1])
-        _add_halves(halves, rows.start, bins, is_state)
+        count_into(by_label[:, columns], bins, which)
+        half = np.arange(rows.start, rows.stop)[:, None] % 2
+        of_half = np.where((which < 0) | (which == 2), -1, 2 * half + (which == 0))
+        count_into(halves, bins.reshape(-1, 1), of_half.astype(np.int8).reshape(-1, 1))
     advance(_COUNTING, n_entries, n_entries)
-    relevant, zeros, unknown, decided_zeros = by_label.reshape(4, n_labels, N_BINS)
-    return ScoreCounts(relevant, zeros, unknown, decided_zeros, halves)
-
-
-def _add_halves(halves: np.ndarray, start: int, bins: np.ndarray, is_state: tuple) -> None:
-    for half in (0, 1):
-        own = slice((half - start) % 2, None, 2)
-        for value, here in ((1, is_state[0]), (0, is_state[1] | is_state[3])):
-            halves[half, value] += np.bincount(bins[own][here[own]], minlength=N_BINS)
+    relevant, zeros, unknown, decided_zeros = by_label
+    return ScoreCounts(relevant, zeros, unknown, decided_zeros, halves.reshape(2, 2, N_BINS))
 
 
 def rising_fraction(n: np.ndarray, hits: np.ndarray) -> np.ndarray:

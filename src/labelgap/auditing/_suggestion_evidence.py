@@ -21,10 +21,14 @@ from labelgap.auditing._audit_result import (
 from labelgap.auditing._entry_probabilities import TopEntries
 from labelgap.auditing._out_of_fold import OutOfFold
 from labelgap.auditing._score_counts import Advance
+from labelgap.fitting import StoredFeatures
+from labelgap.memory import block_size
 from labelgap.text import TextMatch
 
 _N_SIMILAR, _N_COOCCURRING, _N_FEATURES = 3, 3, 5
 _MOST_CARRIERS = 20_000
+# of features in blocks: at least so many, and features counted of a row that may be sparse
+_FEWEST_CARRIERS, _DENSEST = 50, 300
 _NEAR = 0.3
 _COLLECTING = "collecting the evidence"
 
@@ -60,9 +64,11 @@ def collect_evidence(
     and co-occurring labels are those that add most to the score, where the model has weights.
     """
     rows, labels = entries
-    scaled, carried = model.rows.scaled, checked.part.positives().astype(np.float64)
-    lengths, names = row_norms(scaled), checked.part_names
+    carried, names = checked.part.positives().astype(np.float64), checked.part_names
     carriers, n_carriers = carried.tocsc(), checked.part.n_positives(axis=0)
+    most = _most_carriers(model.rows, np.unique(labels).size)
+    read, place = _read_rows(model.rows, rows, carriers, np.unique(labels), most)
+    lengths = row_norms(read.scaled)
     evidence: list[Evidence] = [Evidence()] * rows.size
     done = 0
     for label in np.unique(labels):
@@ -70,20 +76,44 @@ def collect_evidence(
         advance(_COLLECTING, done, rows.size)
         done += at.size
         of_label = carriers.indices[carriers.indptr[label] : carriers.indptr[label + 1]]
-        similar = _similar(scaled, lengths, rows[at], of_label[:_MOST_CARRIERS])
+        similar = _similar(read.scaled, lengths, place[rows[at]], place[of_label[:most]])
         weights = model.weights(int(label))
         n_both = np.asarray((carried.T @ carriers[:, [label]]).todense()).ravel()
         lift = n_both * carried.shape[0] / (n_carriers * n_carriers[label])
         for k, (nearest, cosines) in zip(at, similar, strict=True):
             row = int(rows[k])
-            items = zip(checked.items[nearest], cosines, strict=True)
+            items = zip(checked.items[of_label[nearest]], cosines, strict=True)
             why = Evidence(similar=tuple(SimilarItem(str(i), float(c)) for i, c in items))
             if weights is not None:
                 others = _cooccurring(carried, row, weights[1], n_both, lift, names)
-                why = Evidence(why.similar, others, _features(model.rows, row, weights[0]))
+                why = Evidence(why.similar, others, _features(read, place[row], weights[0]))
             evidence[k] = replace(why, words=_words(model.source.text, row, int(label)))
     advance(_COLLECTING, rows.size, rows.size)
     return evidence
+
+
+def _most_carriers(rows: FeatureRows, n_labels: int) -> int:
+    """How many carriers of each label are compared: those that fit in memory."""
+    if not isinstance(rows.scaled, StoredFeatures):
+        return _MOST_CARRIERS
+    fitting = block_size(min(rows.scaled.shape[1], _DENSEST), fraction=1 / 4)
+    return int(np.clip(fitting // max(n_labels, 1), _FEWEST_CARRIERS, _MOST_CARRIERS))
+
+
+def _read_rows(
+    rows: FeatureRows, asked: np.ndarray, carriers: Any, labels: np.ndarray, most: int
+) -> tuple[FeatureRows, np.ndarray]:
+    """Return the features that evidence needs, in memory, and the place of each row in them."""
+    if not isinstance(rows.scaled, StoredFeatures):
+        return rows, np.arange(rows.n_samples)
+    wanted = [asked]
+    for label in labels:
+        begin, end = carriers.indptr[label : label + 2]
+        wanted.append(carriers.indices[begin : min(end, begin + most)])
+    there = np.unique(np.concatenate(wanted))
+    place = np.zeros(rows.n_samples, dtype=np.intp)
+    place[there] = np.arange(there.size)
+    return replace(rows, scaled=rows.scaled[there]), place
 
 
 def _words(match: TextMatch | None, row: int, label: int) -> tuple[NearestWord, ...]:
@@ -98,7 +128,7 @@ def _words(match: TextMatch | None, row: int, label: int) -> tuple[NearestWord, 
 def _similar(
     scaled: Any, lengths: np.ndarray, rows: np.ndarray, carriers: np.ndarray
 ) -> list[tuple[np.ndarray, np.ndarray]]:
-    """Return the nearest carriers of each row with their cosines, the nearest first."""
+    """Return positions of the nearest carriers of each row and their cosines, the nearest first."""
     products = safe_sparse_dot(scaled[rows], scaled[carriers].T, dense_output=True)
     cosines = products / np.maximum(np.outer(lengths[rows], lengths[carriers]), 1e-12)
     cosines[rows[:, None] == carriers] = -np.inf
@@ -106,7 +136,7 @@ def _similar(
     for of_row in cosines:
         nearest = np.argsort(-of_row, kind="stable")[:_N_SIMILAR]
         nearest = nearest[of_row[nearest] > 0]
-        nearest_of_rows.append((carriers[nearest], np.minimum(of_row[nearest], 1.0)))
+        nearest_of_rows.append((nearest, np.minimum(of_row[nearest], 1.0)))
     return nearest_of_rows
 
 

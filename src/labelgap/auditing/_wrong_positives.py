@@ -18,7 +18,7 @@ from scipy.special import expit
 
 from labelgap.auditing._audit_input import AuditInput
 from labelgap.auditing._audit_result import WrongPositive
-from labelgap.auditing._out_of_fold import OutOfFold, helped_by_labels
+from labelgap.auditing._out_of_fold import OutOfFold, ScoredRows, helped_by_labels
 from labelgap.auditing._score_counts import Advance
 from labelgap.kernels.probabilities import log_odds
 from labelgap.labels import State
@@ -60,17 +60,23 @@ def _stated(
     labels = checked.part
     found, sums, n = [], np.zeros((2, labels.n_labels)), np.zeros((2, labels.n_labels))
     decided = set(zip(*(array.tolist() for array in checked.decided_part[:2]), strict=True))
-    for block in model.blocks():
-        advance(_STAGE, block.rows.start, labels.n_samples)
+
+    def count(block: ScoredRows) -> tuple:
         part = labels[block.rows]
         states, opened = part.states(), model.opened[block.rows][:, None]
         own = np.where(helped_by_labels(labels, part), block.joint, block.features)
         ones = states == State.RELEVANT
         zeros = opened & ((states == State.NEGATIVE) | (states == State.UNLABELED))
-        sums += np.where(ones, own, 0).sum(axis=0), np.where(zeros, 1 - own, 0).sum(axis=0)
-        n += ones.sum(axis=0), zeros.sum(axis=0)
+        mean = np.where(ones, own, 0).sum(axis=0), np.where(zeros, 1 - own, 0).sum(axis=0)
         at = np.nonzero(ones)
-        found.append((at[0] + block.rows.start, at[1], own[at]))
+        counts = ones.sum(axis=0), zeros.sum(axis=0)
+        return mean, counts, (at[0] + block.rows.start, at[1], own[at]), block.rows.stop
+
+    for mean, counts, stated, done in model.each_block(count):
+        advance(_STAGE, done, labels.n_samples)
+        sums += mean
+        n += counts
+        found.append(stated)
     advance(_STAGE, labels.n_samples, labels.n_samples)
     rows, columns, probabilities = (np.concatenate(a) for a in zip(*found, strict=True))
     if decided:

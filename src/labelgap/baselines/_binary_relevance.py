@@ -19,6 +19,7 @@ from sklearn.utils.extmath import safe_sparse_dot
 from sklearn.utils.metaestimators import available_if
 
 from labelgap.estimator import LabelGapClassifier
+from labelgap.fitting import RowSource, StoredFeatures
 from labelgap.frames import frame_estimator
 from labelgap.labels import Labels, LabelWarning, State
 from labelgap.one_vs_rest import (
@@ -26,6 +27,7 @@ from labelgap.one_vs_rest import (
     apply_per_label,
     choose_strengths,
     fit_per_label,
+    fit_stored,
     known_entries,
     probability_of_rows,
     score_rows,
@@ -86,7 +88,8 @@ class BinaryRelevance(LabelGapClassifier):
     A ``LogisticRegression`` with the squared penalty and a solver "lbfgs", "newton-cg" or
     "newton-cholesky" is fitted for all labels at once, by Newton's method on the shared features:
     the same minimum, to its tolerance, often in less time. "liblinear", which shrinks the
-    intercept too, is fitted label by label.
+    intercept too, is fitted label by label. Such logistic regressions also learn from rows in
+    blocks (:func:`labelgap.fitting.row_source`): folders, Parquet files and Dask arrays.
 
     The decision function is that of the classifiers, or log-odds where they have none. Margins of
     different labels need not be on one scale: prefer classifiers with probabilities where labels
@@ -144,6 +147,15 @@ class BinaryRelevance(LabelGapClassifier):
         else:
             self.C_ = np.full(labels.n_labels, float(self.C))
         return self.C_
+
+    def _fit_source(self, source: RowSource) -> None:
+        stored = StoredFeatures(source)
+        labels = stored.labels
+        if self.unknown == "negative":
+            labels = _unknown_as_zero(labels)
+        C = self._strengths(stored, labels)
+        self.estimators_ = fit_stored(clone(self._template()), stored, labels, C)
+        self._stack_coefficients()
 
     def _decision_function(self, X: Any) -> np.ndarray:
         if hasattr(self, "coef_"):

@@ -28,6 +28,7 @@ from labelgap.cli._options import (
     Suggestions,
 )
 from labelgap.cli._read_data import InputRows, data_sources, read_labelled, zeros_of_audit
+from labelgap.cli._rows_in_blocks import Cluster, InBlocks, cluster_client, open_blocks
 from labelgap.cli._table_files import (
     LabelTextFile,
     RawCsv,
@@ -61,6 +62,8 @@ def audit(
     random_state: RandomState = 0,
     out: Folder = Path("audit"),
     raw_csv: RawCsv = False,
+    in_blocks: InBlocks = False,
+    cluster: Cluster = None,
 ) -> None:
     """Find out what gaps labels have, and which labels are probably missing.
 
@@ -80,9 +83,21 @@ def audit(
       labelgap audit items.csv --labels 'tag_*' --item id --decisions decisions.json
       labelgap audit notes.csv --text note --labels urgent,legal --label-text meanings.csv
       labelgap audit items.csv --labels 'tag_*' --date added --annotator by --complete done
+      labelgap audit items.parquet --label-table tags.parquet --item id --in-blocks
     """
     check_folder(out)
     decided = decisions_of(decisions)
+    asked: dict[str, Any] = {
+        "n_suggestions": suggestions,
+        "random_state": random_state,
+        "decisions": decided,
+    }
+    if in_blocks or cluster is not None:
+        if topics or features or label_text:
+            raise BadInputError("--in-blocks: leave out --topics, --features and --label-text")
+        with cluster_client(cluster, in_blocks) as client:
+            _audit_blocks(terminal, source, asked, client, out, raw_csv)
+        return
     rows = read_labelled(source, terminal, part="all")
     X, names, scaled = named_design(rows, source.empty)
     with terminal.progress(f"auditing {rows.n_samples} items") as advance, reading(rows.place):
@@ -92,14 +107,12 @@ def audit(
             item_ids=rows.items,
             feature_names=names,
             zeros=zeros_of_audit(rows, source.zeros),
-            n_suggestions=suggestions,
             n_topics=topics,
             n_selected=features,
             scale=not scaled,
             **_texts(rows, read_label_text(label_text)),
-            decisions=decided,
             **rows.history,
-            random_state=random_state,
+            **asked,
             progress=advance,
             command=terminal.command,
             sources=data_sources(rows, source),
@@ -108,6 +121,34 @@ def audit(
         found = with_item_cells(found, rows)
         files = write_audit(found, out, rows.item, raw_csv=raw_csv)
         files += _preannotations(found, rows, source, out)
+    terminal.result(
+        {**_payload(found), "files": [str(path) for path in files]}, *_shown(found, files)
+    )
+
+
+def _audit_blocks(
+    terminal: Terminal,
+    source: LearningOptions,
+    asked: dict[str, Any],
+    client: Any,
+    out: Path,
+    raw_csv: bool,
+) -> None:
+    """The audit of rows that are read block by block."""
+    with reading(source.data):
+        rows = open_blocks(source)
+        title = f"auditing {rows.source.n_samples} items"
+        with terminal.progress(title) as advance:
+            found = run_audit(
+                rows.source,
+                item_ids=rows.items,
+                zeros=rows.zeros,
+                **asked,
+                progress=advance,
+                client=client,
+                command=terminal.command,
+            )
+            files = write_audit(found, out, rows.item, raw_csv=raw_csv)
     terminal.result(
         {**_payload(found), "files": [str(path) for path in files]}, *_shown(found, files)
     )

@@ -32,7 +32,7 @@ from labelgap.fitting._loops import (
     take_batch,
 )
 from labelgap.fitting._monitor import FitDivergedError, FitWarning, Monitor, Progress, Trace
-from labelgap.fitting._open_rows import feature_blocks, open_rows, row_source
+from labelgap.fitting._open_rows import feature_blocks, is_elsewhere, open_rows, row_source
 from labelgap.fitting._parquet_rows import LongLabels, ParquetRows, WideLabels
 from labelgap.fitting._progress import ProgressBar, counting
 from labelgap.fitting._row_blocks import (
@@ -46,7 +46,10 @@ from labelgap.fitting._row_blocks import (
     blend_stats,
     row_slices,
     scale,
+    sum_of,
 )
+from labelgap.fitting._stored_features import StoredFeatures, sum_rows, take_rows
+from labelgap.fitting._threads import in_threads
 
 __all__ = [
     "EM",
@@ -74,6 +77,7 @@ __all__ = [
     "RowModel",
     "RowSource",
     "Rows",
+    "StoredFeatures",
     "Trace",
     "WideLabels",
     "add",
@@ -83,7 +87,9 @@ __all__ = [
     "draw_chains",
     "feature_blocks",
     "fitting_settings",
+    "in_threads",
     "interval_levels",
+    "is_elsewhere",
     "n_batches",
     "open_rows",
     "row_slices",
@@ -95,6 +101,9 @@ __all__ = [
     "scale",
     "shuffled_batches",
     "solve_to_tolerance",
+    "sum_of",
+    "sum_rows",
     "take_batch",
+    "take_rows",
     "write_blocks",
 ]

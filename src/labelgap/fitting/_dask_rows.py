@@ -16,7 +16,7 @@ import threading
 import uuid
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
-from itertools import pairwise
+from itertools import islice, pairwise
 from operator import itemgetter
 from typing import Any
 
@@ -42,6 +42,8 @@ from labelgap.labels import Labels, as_labels
 # one block at a time on all threads of the worker: not every threading layer of the kernels lets
 # two of them in
 _one_block = threading.Lock()
+# a task costs a millisecond or two of the scheduler: a group of blocks is one
+_MOST_GROUPED, _TASKS_PER_WORKER = 16, 2
 _MOST_THREADS: int = numba.config.NUMBA_NUM_THREADS  # type: ignore[attr-defined]
 
 
@@ -77,13 +79,15 @@ class DaskRows(Rows):
         self._id = uuid.uuid4().hex
         self._n_tasks = 0
         self._n_updates = 0
+        self._groups = _groups_of(len(blocks), len(self.client.nthreads()))
         self._blocks = self._send(blocks)
-        self._locals: list[Any] = [None] * len(blocks)
+        # the local states of a group lie in one list
+        self._locals: list[Any] = [None] * len(self._groups)
 
     def update(self, step: Step, argument: Any) -> Any:
         if self._n_updates == self.keep_history:
             self.restore(self.local_states())
-        pairs = self._on_blocks("step", step, argument)
+        pairs = self._on_groups(_update_group, "step", step, argument)
         self._locals = [self._submit("local", itemgetter(0), pair, priority=1) for pair in pairs]
         parts = [self._submit("part", itemgetter(1), pair, priority=1) for pair in pairs]
         self._n_updates += 1
@@ -91,19 +95,24 @@ class DaskRows(Rows):
         return self._reduce(parts)
 
     def total(self, function: Callable[[Any, Any, Any], Any], argument: Any) -> Any:
-        return self._reduce(self._on_blocks("term", function, argument))
+        return self._reduce(self._on_groups(_total_of_group, "term", function, argument))
 
     def local_states(self) -> Iterator[Any]:
-        for future in list(self._locals):
-            yield None if future is None else future.result()
+        for group, future in zip(self._groups, list(self._locals), strict=True):
+            yield from [None] * len(group) if future is None else future.result()
 
     def restore(self, states: Iterable[Any]) -> None:
         holders = self.client.who_has(self._blocks)
         roots = []
         states = one_per_block(states, len(self._blocks))
-        for block, state in zip(self._blocks, states, strict=True):
-            near = _prefer(holders.get(block.key, ()))
-            roots.append(None if state is None else self._embed("root", state, **near))
+        for group in self._groups:
+            own = list(islice(states, len(group)))
+            near = _prefer(holders.get(self._blocks[group[0]].key, ()))
+            empty = all(state is None for state in own)
+            roots.append(None if empty else self._embed("root", own, **near))
+        # the last one says whether there are too many
+        for _ in states:
+            pass
         self._locals = roots
         self._n_updates = 0
 
@@ -116,7 +125,8 @@ class DaskRows(Rows):
         futures = []
         for index in range(len(blocks)):
             # neighbours lie together, so that the first sums need no transfer
-            near = _prefer([workers[index * len(workers) // len(blocks)]])
+            group = index // len(self._groups[0])
+            near = _prefer([workers[group * len(workers) // len(self._groups)]])
             if hasattr(source, "delayed"):
                 block = self.client.compute(source.delayed(index))
             elif hasattr(source, "reader"):
@@ -129,13 +139,14 @@ class DaskRows(Rows):
             futures.append(block)
         return futures
 
-    def _on_blocks(self, what: str, function: Callable, argument: Any) -> list[Any]:
+    def _on_groups(self, apply: Callable, what: str, function: Callable, argument: Any) -> list:
         shared, code = self._embed("argument", argument), _dump(function)
         tasks = []
-        for index, (block, local) in enumerate(zip(self._blocks, self._locals, strict=True)):
+        for index, (group, local) in enumerate(zip(self._groups, self._locals, strict=True)):
             # in the order of the sums, and sums first: few statistics wait in memory
-            order = {"priority": -index / len(self._blocks)}
-            tasks.append(self._submit(what, _apply, code, block, local, shared, **order))
+            order = {"priority": -index / len(self._groups)}
+            blocks = [self._blocks[block] for block in group]
+            tasks.append(self._submit(what, apply, code, blocks, local, shared, **order))
         return tasks
 
     def _reduce(self, parts: list[Any]) -> Any:
@@ -180,12 +191,43 @@ def _prepare(prepare: bytes, index: int, rows: tuple[Any, Any]) -> Any:
     return pickle.loads(prepare)(index, *rows)
 
 
-def _apply(function: bytes, block: Any, local: Any, argument: Any) -> Any:
+def _groups_of(n_blocks: int, n_workers: int) -> list[range]:
+    """Neighbouring blocks that one task computes, so that few tasks are sent.
+
+    Their number is a power of two, so that sums over groups are those of the tree of all blocks.
+    """
+    size = 1
+    while size < _MOST_GROUPED and n_blocks >= 2 * size * _TASKS_PER_WORKER * max(n_workers, 1):
+        size *= 2
+    return [range(start, min(start + size, n_blocks)) for start in range(0, n_blocks, size)]
+
+
+def _update_group(function: bytes, blocks: list, locals_: Any, argument: Any) -> tuple[list, Any]:
+    pairs = _apply(function, blocks, locals_, argument)
+    return [local for local, _ in pairs], _tree_sum([part for _, part in pairs])
+
+
+def _total_of_group(function: bytes, blocks: list, locals_: Any, argument: Any) -> Any:
+    return _tree_sum(_apply(function, blocks, locals_, argument))
+
+
+def _apply(function: bytes, blocks: list, locals_: list | None, argument: Any) -> list[Any]:
     code = pickle.loads(function)
     n_threads = require("distributed", extra="dask", purpose="DaskRows").get_worker().state.nthreads
+    states = [None] * len(blocks) if locals_ is None else locals_
     with _one_block:
         numba.set_num_threads(min(n_threads, _MOST_THREADS))
-        return code(block, local, argument)
+        return [code(block, local, argument) for block, local in zip(blocks, states, strict=True)]
+
+
+def _tree_sum(parts: list[Any]) -> Any:
+    """The sum over the same tree as that of tasks."""
+    while len(parts) > 1:
+        parts = [
+            add(parts[i], parts[i + 1]) if i + 1 < len(parts) else parts[i]
+            for i in range(0, len(parts), 2)
+        ]
+    return parts[0]
 
 
 class DaskArrays:

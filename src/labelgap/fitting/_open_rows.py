@@ -58,6 +58,24 @@ def row_source(
     return X if hasattr(X, "reader") else DaskArrays(X, y, zeros=zeros)
 
 
+def is_elsewhere(X: Any) -> bool:
+    """Return whether rows are read block by block: a path, a Dask array or a row source.
+
+    Parameters
+    ----------
+    X : object
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from labelgap.fitting import ArrayRows, is_elsewhere
+    >>> is_elsewhere(np.eye(2)), is_elsewhere(ArrayRows(np.eye(2), np.eye(2)))
+    (False, True)
+    """
+    is_dask = hasattr(X, "to_delayed") and hasattr(X, "numblocks")
+    return is_dask or isinstance(X, (str, os.PathLike)) or hasattr(X, "reader")
+
+
 def feature_blocks(X: Any) -> Iterator[Any]:
     """Yield features block by block, of whatever predictions are made for.
 

@@ -79,7 +79,7 @@ class LocalRows(Rows):
         self.store = {} if store is None else store
 
     def update(self, step: Step, argument: Any) -> Any:
-        return _sum(self._step(index, step, argument) for index in range(len(self.blocks)))
+        return sum_of(self._step(index, step, argument) for index in range(len(self.blocks)))
 
     def _step(self, index: int, step: Step, argument: Any) -> Any:
         local, part = step(self.blocks[index], self.store.get(index), argument)
@@ -87,7 +87,7 @@ class LocalRows(Rows):
         return part
 
     def total(self, function: Callable[[Any, Any, Any], Any], argument: Any) -> Any:
-        return _sum(
+        return sum_of(
             function(self.blocks[index], self.store.get(index), argument)
             for index in range(len(self.blocks))
         )
@@ -115,8 +115,11 @@ def one_per_block(states: Iterable[Any], n_blocks: int) -> Iterator[Any]:
         )
 
 
-def _sum(parts: Iterable[Any]) -> Any:
-    """Left to right. The first sum is a new one: a part may share its arrays with a block."""
+def sum_of(parts: Iterable[Any]) -> Any:
+    """Return the sum of statistics, left to right.
+
+    The first sum is a new one: a part may share its arrays with a block.
+    """
     total, owned = None, False
     for part in parts:
         if total is None:

@@ -1,89 +1,45 @@
-"""Ridge regression of every label on the features and all other labels, each row left out.
+"""Ridge regression of every label on the features and other labels, each row left out.
 
-One inversion gives the regressions of all labels, and all predictions that leave their own row out;
-see :mod:`labelgap.kernels.joint_ridge`. The cost does not depend on the number of rows beyond one
-product.
+One inversion gives the regressions of all labels on all others, and all predictions that leave
+their own row out; see :mod:`labelgap.kernels.joint_ridge`. Beyond some thousands of labels each is
+regressed on those alone that stand most beside it (:mod:`labelgap.kernels.sparse_ridge`). The rows
+take part in sums only, so that they may lie in blocks on disk or on a cluster.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from typing import Any, NamedTuple, Self
+from typing import Any, Self
 
 import numpy as np
-from scipy import sparse
-from sklearn.utils.extmath import safe_sparse_dot
 
+from labelgap.fitting import take_rows
 from labelgap.imputers._imputer import Imputer
-from labelgap.kernels.joint_ridge import (
-    left_out_residuals,
-    penalised_inverse,
-    regression_weights,
-    residuals,
+from labelgap.imputers._ridge_regressions import (
+    CooccurringRegressions,
+    JointRegressions,
+    LabelCodes,
+    Regressions,
+    label_codes,
 )
-from labelgap.labels import Labels, State
+from labelgap.labels import Labels
 from labelgap.memory import block_size
 
 _FEATURE_PENALTIES = (10.0, 3.0, 30.0, 1.0, 100.0)
 _LABEL_PENALTIES = (5.0, 1.0, 25.0)
-_INTERCEPT_PENALTY = 1e-6
-_VALIDATION_ROWS = 2000
+_VALIDATION_ROWS, _VALIDATION_LABELS = 2000, 500
+_MOST_JOINT, _N_COOCCURRING = 4000, 50
 _CHOOSING = "choosing penalties of features and labels"
 
 Progress = Callable[[str, int, int | None], None]
 
 
-class LabelCodes(NamedTuple):
-    """Labels as numbers to regress on: y where it is known, else the prevalence of the label.
-
-    Predictions must not take the places of unknown entries: they come from the other labels of the
-    row, among them those that would then be predicted from them. The ``matrix`` holds y + ``shift``,
-    which is zero where unknown entries are stored, and minus the prevalence where the known ones are,
-    so that an entry that is not stored stands for its mean. Since unknown entries hold the mean,
-    predicted differences from it are too small by the fraction of known entries, ``shrinkage``.
-    """
-
-    matrix: Any
-    shift: np.ndarray
-    prevalence: np.ndarray
-    shrinkage: np.ndarray
-
-    def scores(self, codes: np.ndarray, errors: np.ndarray, labels: Any) -> np.ndarray:
-        """Return estimates of y from codes and their residuals."""
-        prevalence = self.prevalence[labels]
-        return (
-            prevalence
-            + (codes - errors - self.shift[labels] - prevalence) / (self.shrinkage[labels])
-        )
-
-
-def label_codes(labels: Labels, like: LabelCodes | None = None) -> LabelCodes:
-    """Return codes of labels, each of which has a known entry; or ``like`` those of other rows."""
-    if like is None:
-        n_known = labels.n_observed(axis=0, unlabeled=True)
-        prevalence, shrinkage = labels.n_positives(axis=0) / n_known, n_known / labels.n_samples
-    else:
-        prevalence, shrinkage = like.prevalence, like.shrinkage
-    entries = labels.entries.tocoo()
-    relevant, unknown = entries.data == State.RELEVANT, entries.data == State.UNKNOWN
-    if labels.implicit is State.UNKNOWN:
-        values, shift = relevant - prevalence[entries.col], -prevalence
-    else:
-        values = np.where(unknown, prevalence[entries.col], relevant.astype(float))
-        shift = np.zeros_like(prevalence)
-    kept = values != 0
-    places = (entries.row[kept], entries.col[kept])
-    matrix = sparse.csr_array((values[kept], places), shape=labels.shape)
-    if like is not None and not np.array_equal(shift, like.shift):
-        matrix, shift = matrix.toarray() + (like.shift - shift), like.shift
-    return LabelCodes(matrix, shift, prevalence, shrinkage)
-
-
 class RidgeImputer(Imputer):
-    """Impute by ridge regressions of every label on the features and all other labels.
+    """Impute by ridge regressions of every label on the features and other labels.
 
     The default of :func:`labelgap.audit`. Every label needs known ones and zeros; features should
-    be on one scale (:func:`labelgap.auditing.feature_rows`).
+    be on one scale (:func:`labelgap.auditing.feature_rows`). They may lie in blocks
+    (:class:`labelgap.fitting.StoredFeatures`).
 
     Parameters
     ----------
@@ -92,13 +48,16 @@ class RidgeImputer(Imputer):
         squared leave-one-out error at known entries of at most 2,000 rows, one after the other.
     random_state : int, Generator or None, default=0
         Draws these rows.
+    n_cooccurring : int or None, default=None
+        On how many other labels each is regressed: those that stand beside it most often. None
+        takes all others up to 4,000 labels, which needs a matrix of labels x labels, and 50 beyond.
 
     Attributes
     ----------
     penalties_ : tuple of float
         Of features and of labels.
-    inverse_ : array
-        Inverse of the penalised Gram matrix of intercept, features and labels, in this order.
+    regressions_ : object
+        The regressions of all labels.
 
     See Also
     --------
@@ -115,7 +74,7 @@ class RidgeImputer(Imputer):
     [(50,), (50,), (50,)]
     """
 
-    inverse_: np.ndarray
+    regressions_: Regressions
     penalties_: tuple[float, float]
 
     def __init__(
@@ -123,10 +82,12 @@ class RidgeImputer(Imputer):
         feature_penalty: float | None = None,
         label_penalty: float | None = None,
         random_state: Any = 0,
+        n_cooccurring: int | None = None,
     ) -> None:
         self.feature_penalty = feature_penalty
         self.label_penalty = label_penalty
         self.random_state = random_state
+        self.n_cooccurring = n_cooccurring
 
     def fit(
         self,
@@ -138,27 +99,36 @@ class RidgeImputer(Imputer):
     ) -> Self:
         """Choose the penalties and fit; see :class:`Imputer`."""
         codes = self._start(labels, wanted)
+        sums = self._sums(X, codes)
         given = self.feature_penalty, self.label_penalty
         feature_penalties = _FEATURE_PENALTIES if given[0] is None else (given[0],)
         label_penalties = _LABEL_PENALTIES if given[1] is None else (given[1],)
         candidates = [(penalty, label_penalties[0]) for penalty in feature_penalties]
-        n_steps, gram = len(feature_penalties) + len(label_penalties) - 1, _gram(X, codes)
+        n_steps = len(feature_penalties) + len(label_penalties) - 1
         if n_steps == 1:
-            return self._invert(gram, labels, candidates[0])
+            return self._solve(sums, X, candidates[0])
         rng = np.random.default_rng(self.random_state)
         rows = np.sort(rng.permutation(labels.n_samples)[:_VALIDATION_ROWS])
-        truth = labels[rows].to_dense()
-        best, inverse, least = candidates[0], gram, np.inf
+        part, features, some = codes.take(rows), X[rows], None
+        if self._most_cooccurring() is not None:
+            some = np.sort(rng.permutation(labels.n_labels)[:_VALIDATION_LABELS])
+        truth = (labels[rows] if some is None else labels[rows, some]).to_dense()
+        best, found, least = candidates[0], None, np.inf
         for step in range(n_steps):
             if progress is not None:
                 progress(_CHOOSING, step, n_steps)
             if step == len(feature_penalties):
                 candidates += [(best[0], penalty) for penalty in label_penalties[1:]]
-            self._invert(gram, labels, candidates[step])
-            error = float(np.nanmean((self._left_out_scores(X, codes, rows) - truth) ** 2))
+            self._solve(sums, X, candidates[step], some)
+            codes_of_some = self.regressions_.left_out(features, part, some)
+            scores = self._scores(codes_of_some, slice(None) if some is None else some)
+            error = float(np.nanmean((scores - truth) ** 2))
             if error < least:
-                best, inverse, least = candidates[step], self.inverse_, error
-        self.inverse_, self.penalties_ = inverse, best
+                best, found, least = candidates[step], self.regressions_, error
+        assert found is not None
+        self.regressions_, self.penalties_ = found, best
+        if some is not None:
+            self._solve(sums, X, best)
         if progress is not None:
             progress(_CHOOSING, n_steps, n_steps)
         return self
@@ -168,7 +138,8 @@ class RidgeImputer(Imputer):
         codes = label_codes(labels, like=self.codes_)
         size = block_size(labels.n_samples)
         for start in range(0, self.wanted_.size, size):
-            scores = self._new_scores(X, codes, self.wanted_[start : start + size])
+            some = self.wanted_[start : start + size]
+            scores = self._scores(self.regressions_.predict(X, codes, some), some)
             yield from np.clip(scores, 0, 1).T
 
     def left_out_blocks(self, X: Any, labels: Labels) -> Iterator[tuple[slice, slice, np.ndarray]]:
@@ -182,7 +153,7 @@ class RidgeImputer(Imputer):
         X, labels
             As given to :meth:`fit`.
         """
-        size, n = block_size(self.inverse_.shape[0]), labels.n_samples
+        size, n = block_size(X.shape[1] + labels.n_labels), labels.n_samples
         parts = [slice(start, min(start + size, n)) for start in range(0, n, size)]
         for rows, scores in zip(parts, self.left_out_parts(X, labels, parts), strict=True):
             yield rows, slice(0, labels.n_labels), scores
@@ -196,9 +167,22 @@ class RidgeImputer(Imputer):
             As given to :meth:`fit`.
         parts : iterable of slices or int arrays
         """
+        yield from map(self.left_out_scorer(X, labels), parts)
+
+    def left_out_scorer(self, X: Any, labels: Labels) -> Callable[[Any], np.ndarray]:
+        """Return a function of rows that gives their scores as :meth:`left_out_parts` does.
+
+        Parameters
+        ----------
+        X, labels
+            As given to :meth:`fit`.
+        """
         codes = label_codes(labels)
-        for rows in parts:
-            yield self._left_out_scores(X, codes, rows)
+
+        def scores(rows: Any) -> np.ndarray:
+            return self._scores(self.regressions_.left_out(X[rows], codes.take(rows)))
+
+        return scores
 
     def held_out_scores(
         self, X: Any, labels: Labels, learned: np.ndarray, rows: np.ndarray
@@ -212,54 +196,46 @@ class RidgeImputer(Imputer):
         learned, rows : int arrays
         """
         codes = label_codes(labels)
-        other = RidgeImputer(*self.penalties_)
+        other = RidgeImputer(*self.penalties_, n_cooccurring=self.n_cooccurring)
         other._start(labels, None)
-        other._invert(_gram(X, codes, learned), labels, self.penalties_)
-        held_out = codes._replace(matrix=codes.matrix[rows])
-        return other._new_scores(X[rows], held_out, np.arange(labels.n_labels))
+        learned = np.sort(learned)
+        part = take_rows(X, learned)
+        other._solve(other._sums(part, codes.take(learned)), X, self.penalties_)
+        everything = np.arange(labels.n_labels)
+        return other._scores(other.regressions_.predict(X[rows], codes.take(rows), everything))
 
     def weights(self, label: int) -> tuple[np.ndarray, np.ndarray]:
         """Return the weights of the features and of the other labels in the regression of one."""
-        first = self._label_columns.start
-        weights = regression_weights(self.inverse_, first + label)
-        return weights[1:first], weights[first:]
-
-    @property
-    def _label_columns(self) -> slice:
-        size = self.inverse_.shape[0]
-        return slice(size - self.codes_.prevalence.size, size)
+        return self.regressions_.weights(label)
 
     def _start(self, labels: Labels, wanted: np.ndarray | None) -> LabelCodes:
         codes = label_codes(labels)
-        self.codes_ = codes._replace(matrix=None)
+        self.codes_ = codes._replace(matrix=None, positives=None)
         self.wanted_ = np.arange(labels.n_labels) if wanted is None else np.asarray(wanted)
         return codes
 
-    def _left_out_scores(self, X: Any, codes: LabelCodes, rows: Any) -> np.ndarray:
-        pieces = _pieces(X, codes, rows)
-        errors = left_out_residuals(pieces, self.inverse_, self._label_columns)
-        return codes.scores(pieces[-1].toarray(), errors, slice(None))
+    def _most_cooccurring(self) -> int | None:
+        """On how many labels each is regressed; None for all others."""
+        if self.n_cooccurring is None and self.codes_.prevalence.size > _MOST_JOINT:
+            return _N_COOCCURRING
+        return self.n_cooccurring
 
-    def _new_scores(self, X: Any, codes: LabelCodes, labels: np.ndarray) -> np.ndarray:
-        pieces = _pieces(X, codes, slice(None))
-        errors = residuals(pieces, self.inverse_, self._label_columns.start + labels)
-        own = pieces[-1][:, labels]
-        return codes.scores(own.toarray() if sparse.issparse(own) else own, errors, labels)
+    def _sums(self, X: Any, codes: LabelCodes) -> Any:
+        form = JointRegressions if self._most_cooccurring() is None else CooccurringRegressions
+        return form.sums(X, codes)
 
-    def _invert(self, gram: np.ndarray, labels: Labels, penalties: tuple[float, float]) -> Self:
-        widths = [1, gram.shape[0] - 1 - labels.n_labels, labels.n_labels]
-        penalty = np.repeat([_INTERCEPT_PENALTY * labels.n_samples, *penalties], widths)
-        self.inverse_, self.penalties_ = penalised_inverse(gram, penalty), penalties
+    def _solve(
+        self, sums: Any, X: Any, penalties: tuple[float, float], labels: np.ndarray | None = None
+    ) -> Self:
+        most, (n_samples, n_features) = self._most_cooccurring(), X.shape
+        if most is None:
+            self.regressions_ = JointRegressions.solve(sums, n_samples, n_features, penalties)
+        else:
+            self.regressions_ = CooccurringRegressions.solve(
+                sums, n_samples, penalties, most, labels
+            )
+        self.penalties_ = penalties
         return self
 
-
-def _gram(X: Any, codes: LabelCodes, rows: Any = slice(None)) -> np.ndarray:
-    pieces = _pieces(X, codes, rows)
-    return np.block(
-        [[safe_sparse_dot(left.T, right, dense_output=True) for right in pieces] for left in pieces]
-    )
-
-
-def _pieces(X: Any, codes: LabelCodes, rows: Any) -> list[Any]:
-    features = X[rows]
-    return [np.ones((features.shape[0], 1)), features, codes.matrix[rows]]
+    def _scores(self, codes: np.ndarray, labels: Any = slice(None)) -> np.ndarray:
+        return self.codes_.scores(codes, labels)

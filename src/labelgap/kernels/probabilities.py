@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+from numba import njit
 from scipy.optimize import minimize
 from scipy.special import expit, log_expit, logit
 
@@ -13,6 +14,21 @@ _MOST_STEPS, _CONVERGED = 20, 1e-14
 def log_odds(probability: np.ndarray) -> np.ndarray:
     """Return log(p / (1 - p)), finite also for probabilities of 0 and 1."""
     return logit(np.clip(probability, np.finfo(np.float64).tiny, 1 - np.finfo(np.float64).eps))
+
+
+def bounded_log_odds(probability: np.ndarray, least: float) -> np.ndarray:
+    """Return log(p / (1 - p)) with p no nearer to 0 and 1 than ``least``, without the interpreter."""
+    flat = np.ascontiguousarray(probability).ravel()
+    return _bounded_log_odds(flat, least).reshape(np.shape(probability))
+
+
+@njit(cache=True, nogil=True)
+def _bounded_log_odds(probability, least):
+    found = np.empty(probability.size)
+    for k in range(probability.size):
+        p = min(max(np.float64(probability[k]), least), 1.0 - least)
+        found[k] = np.log(p / (1.0 - p))
+    return found
 
 
 def mean_log_odds(first: np.ndarray, second: np.ndarray) -> np.ndarray:

@@ -27,6 +27,7 @@ from labelgap.one_vs_rest._fit_per_label import (
     score_rows,
 )
 from labelgap.one_vs_rest._fit_single_label import SoftLabelTrees, fit_soft
+from labelgap.one_vs_rest._fit_stored import fit_stored
 
 __all__ = [
     "ConstantLabel",
@@ -40,6 +41,7 @@ __all__ = [
     "fit_labels",
     "fit_per_label",
     "fit_soft",
+    "fit_stored",
     "fit_together",
     "has_squared_penalty",
     "known_entries",

@@ -29,7 +29,7 @@ _SPARSE_BLOCK = 64
 _LEAST_SINGLE_TOL, _LARGEST_SINGLE = 1e-3, 1e3
 _SOLVERS = ("lbfgs", "newton-cg", "newton-cholesky")
 # scikit-learn's tolerance is of the mean loss, that of the kernel of the rarer side alone
-_TOLERANCES = 10.0
+TOLERANCES = 10.0
 
 
 class SoftLabel(NamedTuple):
@@ -293,10 +293,22 @@ def _fit_block(
         LogisticTargets(probabilities, weights, None if own is None else own[places]),
         C[places],
         start=begin,
-        tol=_TOLERANCES * estimator.tol,
+        tol=TOLERANCES * estimator.tol,
         max_iter=estimator.max_iter,
     )
-    blank, coefficients = clone(estimator), to_numpy(coefficients)
+    place_models(estimator, to_numpy(coefficients), n_iter, C, places, models)
+
+
+def place_models(
+    estimator: LogisticRegression,
+    coefficients: np.ndarray,
+    n_iter: np.ndarray,
+    C: np.ndarray,
+    places: Sequence[int] | np.ndarray,
+    models: list,
+) -> None:
+    """Put logistic regressions with these coefficients, one column each, in their places."""
+    blank = clone(estimator)
     for column, place in enumerate(places):
         model = models[place] = copy.copy(blank)
         model.C = float(C[place])

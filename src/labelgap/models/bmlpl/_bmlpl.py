@@ -24,6 +24,7 @@ from labelgap.fitting import (
     Monitor,
     OnlineEM,
     Rows,
+    RowSource,
     Trace,
     fitting_settings,
     open_rows,
@@ -46,7 +47,6 @@ from labelgap.models.bmlpl._bmlpl_fit import (
     fit_online,
 )
 from labelgap.parameters import AT_LEAST_ONE, NOT_NEGATIVE, POSITIVE, parameter, with_parameters
-from labelgap.targets import Target
 
 _MOST_FACTORS = 200
 
@@ -170,32 +170,10 @@ class BMLPL(ClassNamePrefixFeaturesOutMixin, TransformerMixin, LabelGapClassifie
 
     # -- learning -----------------------------------------------------------------------------
 
-    def fit(self, X: Any, y: Any = None) -> BMLPL:
-        """Learn from arrays, or from samples that lie elsewhere.
-
-        Parameters
-        ----------
-        X : array, frame, sparse matrix; Dask array; folder of blocks or other row source
-        y : anything :func:`labelgap.as_labels` accepts, a vector of classes, a Dask array; None
-            when X is a source that brings its labels
-        """
-        is_path = isinstance(X, (str, os.PathLike))
-        if not (is_path or hasattr(X, "reader") or hasattr(X, "to_delayed")):
-            return super().fit(X, y)
-        source = row_source(X, y)
-        self.n_features_in_ = source.n_features
-        for stale in ("feature_names_in_", "frame_reader_", "item_"):
-            self.__dict__.pop(stale, None)
-        names = np.arange(source.n_labels) if source.names is None else source.names
-        self.target_ = Target("multilabel", names)
-        self.classes_ = names
-        return self._fit_source(source)
-
     def _fit(self, X: Any, labels: Labels) -> None:
         self._fit_source(row_source(X, labels.with_names(None), block_rows=self.block_rows))
 
-    def _fit_source(self, source: Any) -> BMLPL:
-        self._validate_params()
+    def _fit_source(self, source: RowSource) -> None:
         settings = fitting_settings(self.inference, self.max_iter, self.tol)
         check_settings(self, settings)
         self.__dict__.pop("_online_state", None)
@@ -243,7 +221,6 @@ class BMLPL(ClassNamePrefixFeaturesOutMixin, TransformerMixin, LabelGapClassifie
             params = params._replace(topics=topics)
         self.params_ = params
         self._n_features_out = params.r.size
-        return self
 
     def partial_fit(
         self, X: Any, y: Any, classes: Any = None, *, total_rows: int | None = None
