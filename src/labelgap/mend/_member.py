@@ -15,7 +15,7 @@ from labelgap.labels import Labels
 _OPERATIONS = 6e12
 # how much more an accelerator does in the same time
 _ON_A_DEVICE = 200
-_MANY_ENTRIES, _FEWEST_FOLDS = 20_000_000, 3
+_MANY_ENTRIES, _FEWEST_FOLDS, _MORE_OPERATIONS = 20_000_000, 3, 5
 _LABELS_TO_CHOOSE_BY = 60
 
 
@@ -43,9 +43,11 @@ class Limits(NamedTuple):
         return cls(10_000, 600.0, 500, 10, 10 * operations, device, n_jobs)
 
     def for_table(self, n_samples: int, n_labels: int) -> Limits:
-        """Return the same with fewer folds where entries are very many: folds vary less there."""
-        many = n_samples * n_labels > _MANY_ENTRIES
-        return self._replace(n_folds=min(self.n_folds, _FEWEST_FOLDS)) if many else self
+        """Return the same with fewer folds and more operations where entries are very many."""
+        if n_samples * n_labels <= _MANY_ENTRIES:
+            return self
+        n_folds = min(self.n_folds, _FEWEST_FOLDS)
+        return self._replace(n_folds=n_folds, operations=_MORE_OPERATIONS * self.operations)
 
 
 class ImputedTargets(NamedTuple):

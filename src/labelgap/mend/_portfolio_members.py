@@ -16,7 +16,6 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import Normalizer, StandardScaler
 
 from labelgap.baselines import BinaryRelevance, KNeighborsLabels
-from labelgap.extras import require
 from labelgap.kernels.logistic import mean_log_loss
 from labelgap.label_tree import ProbabilisticLabelTree
 from labelgap.labels import Labels, LabelWarning
@@ -29,10 +28,6 @@ _MANY_FEATURES = 1000
 # of the mean loss: validation does not see what a smaller one would gain
 _TOLERANCE = 1e-3
 _ROWS_TO_CHOOSE_BY = 10_000
-# products of all features with all labels that a fit of lines takes
-_PRODUCTS = 200
-# a processor multiplies sparse rows this much slower than a network's dense layers
-_SPARSE = 10
 # numbers of dense features that may lie on a device
 _MOST_ON_DEVICE = 1_000_000_000
 # operations of a network for each of its weights and rows, forward and backward
@@ -72,14 +67,10 @@ class EstimatorMember(Member):
         for fold in range(teaching.n_folds):
             learned, held = np.flatnonzero(folds != fold), np.flatnonzero(folds == fold)
             model = _quietly_fitted(self.make(X, self.setting), X[learned], labels[learned])
-            found[held] = self.left_out(model, X[held])
+            found[held] = model.predict_proba(X[held])
             if teaching.has_gaps:
                 self.without.append(model)
         return found
-
-    def left_out(self, model: Any, X: Any) -> np.ndarray:
-        """What a fitted estimator says of rows of another fold."""
-        return model.predict_proba(X)
 
     def refit(self, teaching: Teaching, seconds: float | None) -> None:
         model = self.make(teaching.X, self.setting)
@@ -94,11 +85,14 @@ class EstimatorMember(Member):
     def _choose(self, X: Any, labels: Labels, folds: np.ndarray) -> Setting:
         """Return the setting with the least log-loss of one fold, for some labels and rows."""
         some = np.random.default_rng(self.seed).permutation(labels.n_samples)[:_ROWS_TO_CHOOSE_BY]
+        candidates = self.candidates(X)
+        if len(candidates) == 1:
+            return candidates[0]
         part = labels[:, labels_to_choose_by(labels)]
         learned, held = np.sort(some[folds[some] != 0]), np.sort(some[folds[some] == 0])
         truth = part[held].to_dense(unknown=np.nan, unlabeled=0.0)
         losses = {}
-        for setting in self.candidates(X):
+        for setting in candidates:
             model = _quietly_fitted(self.make(X, setting), X[learned], part[learned])
             losses[setting] = mean_log_loss(model.predict_proba(X[held]), truth)
         return min(losses, key=lambda setting: losses[setting])
@@ -110,19 +104,8 @@ class LinearMember(EstimatorMember):
     name = "linear"
 
     def reason_to_skip(self, teaching: Teaching) -> str:
-        X, n_labels = teaching.X, teaching.labels.n_labels
-        if NetworkMember(self.limits, self.seed).reason_to_skip(teaching):
-            return ""
-        on_device = self._device(X) is not None
-        n_values = X.nnz if sparse.issparse(X) and not on_device else np.prod(X.shape)
-        # the fits of the folds are one of fewer rows each
-        work = 2.0 * n_values * n_labels * _PRODUCTS * teaching.n_folds
-        if (
-            n_labels > _MANY_LABELS
-            and work * (1 if on_device else _SPARSE) > self.limits.operations
-        ):
-            return f"{n_labels:,} regressions of {teaching.labels.n_samples:,} rows take too long"
-        return ""
+        n_labels = teaching.labels.n_labels
+        return f"a label tree learns {n_labels:,} labels" if n_labels > _MANY_LABELS else ""
 
     def candidates(self, X: Any) -> Sequence[Setting]:
         if not sparse.issparse(X):
@@ -133,18 +116,6 @@ class LinearMember(EstimatorMember):
     def make(self, X: Any, setting: Setting) -> Any:
         logistic = LogisticRegression(C=setting.value, max_iter=300, tol=_TOLERANCE)
         return _scaled(X, BinaryRelevance(logistic, device=self._device(X)), setting)
-
-    def left_out(self, model: Any, X: Any) -> np.ndarray:
-        """Rows of many labels are multiplied where the regressions were fitted."""
-        if self._device(X) is None or model[-1].coef_.shape[0] < _MANY_LABELS:
-            return super().left_out(model, X)
-        torch = require("torch", extra="networks", purpose="device=")
-        lines, X = model[-1], model[:-1].transform(X)
-        rows, weights, intercept = (
-            torch.as_tensor(part.astype(np.float32), device=self.limits.device)
-            for part in (X.toarray() if sparse.issparse(X) else X, lines.coef_, lines.intercept_)
-        )
-        return torch.sigmoid(rows @ weights.T + intercept).cpu().numpy()
 
     def _device(self, X: Any) -> str | None:
         """The device, where features that are dense there fit."""
@@ -165,7 +136,8 @@ class LabelTreeMember(EstimatorMember):
         return [Setting(0.5)]
 
     def make(self, X: Any, setting: Setting) -> Any:
-        tree = ProbabilisticLabelTree(C=setting.value, n_jobs=self.limits.n_jobs)
+        n_jobs = -1 if self.limits.n_jobs is None else self.limits.n_jobs
+        tree = ProbabilisticLabelTree(setting.value, n_jobs=n_jobs, random_state=self.seed)
         return _scaled(X, tree, setting)
 
 
