@@ -6,7 +6,6 @@ import time
 from collections.abc import Iterator
 from dataclasses import replace
 from itertools import pairwise
-from pathlib import Path
 
 import pytest
 
@@ -257,16 +256,10 @@ def test_the_keyboard_reaches_everything_in_reading_order(browser, page):
     assert {style for _, _, style in seen} == {"solid"}
 
 
-def test_a_browser_that_keeps_nothing_says_so(browser, page: str, tmp_path: Path):
-    text = (tmp_path / "audit.html").read_text(encoding="utf-8")
-    forgetful = text.replace(
-        '"use strict";',
-        '"use strict"; Object.defineProperty(window, "localStorage",'
-        ' { get() { throw new Error("denied"); } });',
-        1,
-    )
-    (tmp_path / "forgetful.html").write_text(forgetful, encoding="utf-8")
-    browser.open((tmp_path / "forgetful.html").as_uri(), until=READY)
+def test_a_browser_that_keeps_nothing_says_so(browser, page: str):
+    denied = "Object.defineProperty(window, 'localStorage', {get() { throw new Error('denied'); }});"
+    browser.ask("Page.addScriptToEvaluateOnNewDocument", source=denied)
+    browser.open(page, until=READY)
     assert browser.run("document.getElementById('fleeting').hidden") is False
     browser.click(".suggestion button.accept")
     browser.wait("document.getElementById('count').textContent.startsWith('1 accepted')")
