@@ -257,7 +257,9 @@ def test_the_keyboard_reaches_everything_in_reading_order(browser, page):
 
 
 def test_a_browser_that_keeps_nothing_says_so(browser, page: str):
-    denied = "Object.defineProperty(window, 'localStorage', {get() { throw new Error('denied'); }});"
+    denied = (
+        "Object.defineProperty(window, 'localStorage', {get() { throw new Error('denied'); }});"
+    )
     browser.ask("Page.addScriptToEvaluateOnNewDocument", source=denied)
     browser.open(page, until=READY)
     assert browser.run("document.getElementById('fleeting').hidden") is False

@@ -174,3 +174,16 @@ def test_text_features_have_names(encoder):
     assert {"red", "car", "'car'"} <= said
     assert "bus" not in said
     assert features.n_embedded_ == (0 if encoder == "tfidf" else 2)
+
+
+def test_a_language_model_is_never_fitted():
+    class Model:
+        def fit(self, train_objectives):
+            raise AssertionError("its fit wants pairs of texts")
+
+        def encode(self, texts):
+            return np.array([[len(text), text.count("e"), 1.0] for text in texts])
+
+    match = match_texts(["red car", "bus"], ["car", "tree"], encoder=Model())
+    assert match.named.toarray().tolist() == [[True, False], [False, False]]
+    assert TextFeatures(Model()).fit_transform(["red car", "bus"]).shape[0] == 2

@@ -152,7 +152,7 @@ def check_encoder(encoder: Any = None) -> Any:
     ----------
     encoder : {"static", "tfidf"}, object with ``encode(list of str) -> array``, default=None
         None is :class:`StaticEmbedding` where its packages are installed, else
-        :class:`TfidfEncoder`. A model of sentence-transformers has such a method. An encoder with
+        :class:`TfidfEncoder`. A model of sentence-transformers has such a method. An estimator with
         ``fit`` is cloned and learns the texts it will compare, unless it is fitted.
 
     Examples
@@ -179,8 +179,14 @@ def check_encoder(encoder: Any = None) -> Any:
 def fitted_encoder(encoder: Any, texts: Sequence[str]) -> Any:
     """Return an encoder that has seen texts: these, if it learns from texts and has seen none."""
     encoder = check_encoder(encoder)
-    is_fitted = any(name.endswith("_") and name[0] != "_" for name in vars(encoder))
-    return clone(encoder).fit(texts) if hasattr(encoder, "fit") and not is_fitted else encoder
+    if not _learns(encoder) or any(name.endswith("_") for name in vars(encoder) if name[0] != "_"):
+        return encoder
+    return clone(encoder).fit(texts)
+
+
+def _learns(encoder: Any) -> bool:
+    """Whether it learns from texts; a language model has a ``fit`` that wants something else."""
+    return hasattr(encoder, "fit") and hasattr(encoder, "get_params")
 
 
 def encode_unit(encoder: Any, texts: Sequence[str]) -> Any:
@@ -207,7 +213,7 @@ def encode_unit(encoder: Any, texts: Sequence[str]) -> Any:
     array([[0.71, 0.71],
            [0.  , 1.  ]], dtype=float32)
     """
-    if hasattr(encoder, "fit"):  # what it learned may change
+    if _learns(encoder):  # what it learned may change
         vectors = encoder.encode(texts)
         return normalize(vectors) if sparse.issparse(vectors) else _unit(vectors)
     vectors = _remembered(encoder, texts)

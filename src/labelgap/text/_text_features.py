@@ -10,7 +10,7 @@ from scipy import sparse
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
-from labelgap.text._encoders import TfidfEncoder, check_encoder, encode_unit
+from labelgap.text._encoders import TfidfEncoder, check_encoder, encode_unit, fitted_encoder
 from labelgap.text._label_text import check_texts
 
 
@@ -48,9 +48,9 @@ class TextFeatures(TransformerMixin, BaseEstimator):
         texts = self._texts(X)
         self.tfidf_ = TfidfEncoder(min_df=self.min_df if len(texts) > 10 else 1).fit(texts)
         encoder = check_encoder(self.encoder)
-        self._embedding = None if isinstance(encoder, TfidfEncoder) else encoder
-        if self._embedding is not None and hasattr(self._embedding, "fit"):
-            self._embedding = self._embedding.fit(texts)
+        self._embedding = None
+        if not isinstance(encoder, TfidfEncoder):
+            self._embedding = fitted_encoder(encoder, texts)
         first = [] if self._embedding is None else encode_unit(self._embedding, texts[:1])
         self.n_embedded_ = 0 if self._embedding is None else first.shape[1]  # type: ignore[union-attr]
         return self
