@@ -81,6 +81,19 @@ def test_an_option_is_given_once(run, table):
     assert not Path("no.model").exists()
 
 
+def test_extend_runs_as_its_help_says(run, data_dir, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "200")
+    lines = [line.split("#")[0].strip(" │") for line in run("extend", "--help").out.splitlines()]
+    tried = [line.replace("yeast", "emotions") for line in lines if " yeast " in line]
+    assert [shlex.split(line)[1] for line in tried] == ["hide", "extend"]
+    for line in tried:
+        extra = ["--model", "vote"] if " extend " in line else []
+        ran = run(*shlex.split(line)[1:], *extra)
+        assert ran.code == 0, ran
+    assert len(pd.read_csv("new.csv").columns) > 1
+
+
 @pytest.mark.parametrize("protocol", ["entries", "positives", "labels"])
 def test_what_hide_recommends_can_be_run(run, table, protocol):
     shown = run("hide", table, *LABELS, "--protocol", protocol, "-o", "hidden")

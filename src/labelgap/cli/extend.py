@@ -61,7 +61,8 @@ def extend(
     [bold]Examples[/bold]
 
     \b  labelgap extend items.csv --labels 'tag_*' --item id --counts counts.csv -o new.csv
-      labelgap hide yeast --protocol labels -o hidden   # makes such counts, to try it
+      labelgap hide yeast --protocol labels -o hidden   # makes such counts, to try it:
+      labelgap extend yeast --label-table hidden/labels.csv --counts hidden/cooccurrence.csv -o new.csv
     """
     check_table_target(out)
     rows = read_labelled(source, terminal, part="all")
