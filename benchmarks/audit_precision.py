@@ -18,7 +18,7 @@ takes for missing labels, the surest first. Counted is how many of the first 1,0
   :class:`labelgap.Mend`, which sees the other labels too, as ``classifier`` otherwise.
 
 The audit was made on science, rcv1subset1, corel5k, emotions and yeast; bibtex was not looked at.
-Intervals are over resampled items; ``lead`` is how far the audit is ahead, over the same ones.
+Intervals are over resampled items.
 
 Run: ``python benchmarks/audit_precision.py``.
 """
@@ -153,7 +153,7 @@ def by_audit(X: Any, labels: Labels) -> Listed:
 
 
 def resampled(rows: np.ndarray, right: np.ndarray, n_samples: int) -> np.ndarray:
-    """The fraction that is right over resampled items, the same ones for every method."""
+    """The fraction that is right over resampled items."""
     hits, total = (np.bincount(rows, weights=w, minlength=n_samples) for w in (right, right**0))
     rng = np.random.default_rng(0)
     fractions = []
@@ -224,8 +224,6 @@ class Draw:
         right = self.truth[rows, columns].astype(float)
         fractions = resampled(rows, right, self.labels.n_samples)
         low, high = middle(fractions)
-        ours = resampled(self.audited[0], self.truth[self.audited] * 1.0, self.labels.n_samples)
-        lead_low, lead_high = middle(ours - fractions)
         self.results.add(
             {
                 "experiment": "precision",
@@ -235,8 +233,6 @@ class Draw:
                 "precision": round(float(right.mean()), 4),
                 "low": low,
                 "high": high,
-                "lead_low": lead_low,
-                "lead_high": lead_high,
                 "precision_100": round(float(right[:100].mean()), 4),
                 "n_hidden": int(self.truth.sum()),
                 "settings": settings,

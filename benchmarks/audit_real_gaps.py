@@ -110,9 +110,11 @@ def measured(X: Any, shown: np.ndarray, truth: np.ndarray) -> dict[str, Any]:
     true = shown.sum(axis=0) / np.maximum(truth.sum(axis=0), 1)
     known = [k for k, one in enumerate(found.labels) if one.label_frequency is not None]
     of_labels = [found.labels[k].label_frequency for k in known]
-    inside = [one.low <= t <= one.high for one, t in zip(of_labels, true[known], strict=True)]
-    row["labels_covered"] = round(float(np.mean(inside)), 3)
-    if np.ptp(true[known]) > 0:
+    row["labels_shown"] = len(known)
+    if known:
+        inside = [one.low <= t <= one.high for one, t in zip(of_labels, true[known], strict=True)]
+        row["labels_covered"] = round(float(np.mean(inside)), 3)
+    if known and np.ptp(true[known]) > 0:
         found_rates = [one.value for one in of_labels]
         row["labels_rank_correlation"] = round(float(spearmanr(found_rates, true[known])[0]), 3)
     empty, stripped = shown.sum(axis=1) == 0, (shown.sum(axis=1) == 0) & (truth.sum(axis=1) > 0)
