@@ -23,7 +23,7 @@ _MOST_LABELS, _FEWEST_LABELS = 24, 8
 _DEFAULT = 1.0
 # a group has passed its best C when its loss is above the least by this fraction
 _PASSED = 0.02
-_TOL, _MAX_ITER = 5e-2, 10
+_TOL, _MAX_ITER = 1e-2, 20
 
 
 def choose_strengths(X: Any, read: Callable[[int], SoftLabel], n_rarer: np.ndarray) -> np.ndarray:
