@@ -26,8 +26,9 @@ from labelgap.export import NotLinearError, linear_form, to_onnx
 NOT_LINEAR = {
     "KNeighborsLabels": "all",
     "KernelRidgePerLabel": "kernel='linear'",
-    "BinaryRelevance": "LogisticRegression LinearSVC BinaryRelevance()",
+    "BinaryRelevance": "LogisticRegression LinearSVC BinaryRelevance() BinaryRelevance(C=1.0)",
     "CooccurrenceVote": "all",
+    "ProbabilisticLabelTree": "all",
     "BMLPL": "all",
     "GradientBoostingLabels": "all",
     "MLLCS": "EM( OnlineEM(",

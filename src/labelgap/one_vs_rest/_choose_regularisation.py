@@ -65,14 +65,15 @@ def choose_strengths(X: Any, read: Callable[[int], SoftLabel], n_rarer: np.ndarr
     held, learned = np.sort(rows[:n_held]), np.sort(rows[n_held:])
     group_of = _groups(n_rarer, n_held / X.shape[0])
     sample = _sampled(group_of, n_rarer)
-    X = X.astype(single_where_it_serves(X, _TOL), copy=False)
     place_of = np.full(X.shape[0], -1)
     soft = [read(label) for label in sample.tolist()]
     parts = []
     for part in (learned, held):
         place_of[:] = -1
         place_of[part] = np.arange(part.size)
-        parts.append((X[part], _targets(soft, place_of, part.size)))
+        found = X[part]
+        found = found.astype(single_where_it_serves(found, _TOL), copy=False)
+        parts.append((found, _targets(soft, place_of, part.size)))
     strengths = _GRID / _mean_variance(parts[0][0])
     best = _path(parts, group_of[sample], strengths)
     for group, C in best.items():
