@@ -71,8 +71,6 @@ def test_precision_of_the_first_suggestions():
     means = [statistics.mean(row["precision"] for row in found) for found in measured.values()]
     shown = [figure for figure in figures(paragraph("Finding")) if figure.endswith("%")]
     assert shown == ["40%", *(f"{value:.0%}" for value in means)]
-    first = {method: [row["precision_100"] for row in found] for method, found in measured.items()}
-    assert max(first["audit"]) < min(first["neighbours"])
     losses = rows("audit_real_gaps", experiment="losses")
     others = ("logistic", "forest", "cleanlab")
     assert all(row["precision"] > max(row[other] for other in others) for row in losses)
