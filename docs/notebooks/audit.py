@@ -42,12 +42,12 @@ from labelgap import plots
 plots.plot_suggestions(found, n_suggestions=12);
 
 # %% [markdown]
-# ## How complete each label is
+# ## How well each label is predicted
 #
-# The label frequency is the fraction of a label's relevant entries that is recorded. It was 0.6 for all of them.
+# A label that features predict badly looks like one that is seldom recorded: doubt its suggestions first.
 
 # %%
-plots.plot_label_completeness(found);
+plots.plot_label_quality(found);
 
 # %% [markdown]
 # ## Can the probabilities be trusted?
