@@ -65,6 +65,11 @@ BROKEN = [
     (toys.LosesPrecision, "check_float32_is_float64"),
     (toys.ForgetsOnPickling, "check_copies_and_files"),
     (toys.AcceptsAnything, "check_parameters_are_checked"),
+    (toys.CountsLabels, "check_unknown_column_changes_nothing"),
+    (toys.CountsRows, "check_unknown_row_changes_nothing"),
+    (toys.CountsStoredEntries, "check_an_unknown_entry_is_one_that_is_not_there"),
+    (toys.CountsStoredEntries, "check_known_labels_given_twice"),
+    (toys.ForgetsWeights, "check_a_weight_is_a_row_given_again"),
     (toys.ProbabilitiesOutOfRange, "check_shapes_and_range"),
 ]
 

@@ -51,11 +51,12 @@ class GradientDescent(LinearToy):
         self.coef_ = self._descend(X, labels, start)
         self.n_iter_ = self.max_iter
 
-    def _descend(self, X: Any, labels: Any, start: np.ndarray) -> np.ndarray:
+    def _descend(self, X: Any, labels: Any, start: np.ndarray, weights: Any = 1.0) -> np.ndarray:
         target = labels.to_dense()
+        weights = weights * (labels.n_observed(axis=1) > 0)
         for _ in range(self.max_iter):
-            error = np.nan_to_num(expit(X @ start) - target)
-            start = start - (X.T @ error) / X.shape[0]
+            error = weights[:, None] * np.nan_to_num(expit(X @ start) - target)
+            start = start - (X.T @ error) / weights.sum()
         return start
 
     @staticmethod
@@ -91,8 +92,13 @@ class Sound(GradientDescent):
     def __init__(self, max_iter: int = 30, *, init: Any = None, random_state: Any = 0) -> None:
         super().__init__(max_iter, init=init, random_state=random_state)
 
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Sound:
+        self.weights_ = 1.0 if sample_weight is None else sample_weight
+        return super().fit(X, y)
+
     def _fit(self, X: Any, labels: Any) -> None:
-        self.coef_ = self._descend(X, labels, np.zeros((X.shape[1], labels.n_labels)))
+        start = np.zeros((X.shape[1], labels.n_labels))
+        self.coef_ = self._descend(X, labels, start, self.weights_)
 
 
 class UsesGlobalRandomness(Sound):
@@ -180,6 +186,29 @@ class LetsStoredFormsIn(Sound):
         rows = np.repeat(np.arange(X.shape[0]), np.diff(sparse.csr_array(X).indptr))
         found[rows, X.indices] = X.data
         return found
+
+
+class CountsLabels(Sound):
+    def _fit(self, X: Any, labels: Any) -> None:
+        super()._fit(X, labels)
+        self.coef_ = self.coef_ * labels.n_labels
+
+
+class CountsRows(Sound):
+    def _fit(self, X: Any, labels: Any) -> None:
+        super()._fit(X, labels)
+        self.coef_ = self.coef_ * X.shape[0]
+
+
+class CountsStoredEntries(Sound):
+    def _fit(self, X: Any, labels: Any) -> None:
+        super()._fit(X, labels)
+        self.coef_ = self.coef_ * labels.entries.nnz
+
+
+class ForgetsWeights(Sound):
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Sound:
+        return super().fit(X, y)
 
 
 class ClipsItsInputInPlace(Sound):
