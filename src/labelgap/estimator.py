@@ -18,6 +18,8 @@ from labelgap import metrics
 from labelgap.fitting import RowSource, feature_blocks, is_elsewhere, row_slices, row_source
 from labelgap.frames import FrameReader, FrameRows, check_container, framed
 from labelgap.kernels.input_arrays import (
+    LARGEST,
+    LARGEST_FOR_LIBLINEAR,
     canonical_rows,
     check_not_tiny,
     check_numbers,
@@ -367,10 +369,21 @@ class LabelGapClassifier(ClassifierMixin, BaseEstimator):
                 return X  # the estimator inside sees the frame, and checks it
         if reader is None or not reader.columns:
             X = self._read_array(X, accepted.sparse, reset=reset)
-        check_numbers(X, allow_nan=accepted.allow_nan)
+        most = LARGEST_FOR_LIBLINEAR if reset and self._goes_to_liblinear() else LARGEST
+        check_numbers(X, allow_nan=accepted.allow_nan, most=most)
         if reset:
             check_not_tiny(X)
         return X
+
+    def _goes_to_liblinear(self) -> bool:
+        """Whether an estimator inside uses liblinear, and is none of a pipeline, which may scale X."""
+        params = self.get_params()
+        pipelines = tuple(f"{name}__" for name, one in params.items() if hasattr(one, "steps"))
+        return any(
+            type(one).__name__ == "LinearSVC" or getattr(one, "solver", None) == "liblinear"
+            for name, one in params.items()
+            if not name.startswith(pipelines)
+        )
 
     def _read_array(self, X: Any, accept_sparse: bool, *, reset: bool) -> Any:
         """An array or sparse matrix in the one form that models get."""

@@ -5,8 +5,13 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from scipy import sparse
+from sklearn.base import clone
+from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.svm import LinearSVC
 
-from labelgap import BinaryRelevance, Labels, as_labels, metrics
+from labelgap import BinaryRelevance, CooccurrenceVote, Labels, Mend, as_labels, metrics
 from labelgap.cooccurrence import as_cooccurrence
 from labelgap.kernels.input_arrays import (
     LARGEST,
@@ -147,3 +152,23 @@ def test_other_errors_pass_as_they_are():
 
     with pytest.raises(ValueError, match=r"^something else$"):
         fail()
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        BinaryRelevance(LogisticRegression(solver="liblinear")),
+        Mend(LogisticRegression(solver="liblinear")),
+        BinaryRelevance(LinearSVC()),
+        CooccurrenceVote(),
+    ],
+)
+def test_liblinear_gets_no_numbers_with_which_it_goes_on_for_ever(model):
+    X, Y = np.random.default_rng(0).standard_normal((12, 3)), np.eye(12)[:, :3]
+    X[2, 1] = 1e13
+    with pytest.raises(ValueError, match=r"X\[2, 1\] = 1e\+13 is beyond 1e\+10.*scale"):
+        model.fit(X, Y)
+    if model.estimator is not None:
+        scaled = make_pipeline(StandardScaler(), model.estimator)
+        assert np.isfinite(clone(model).set_params(estimator=scaled).fit(X, Y).predict(X)).all()
+    assert np.isfinite(BinaryRelevance().fit(X, Y).predict(X)).all()

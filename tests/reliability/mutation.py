@@ -16,9 +16,10 @@ import shutil
 import subprocess
 import sys
 import tempfile
-import time
 from collections.abc import Iterator
 from pathlib import Path
+
+import pytest
 
 ROOT = Path(__file__).parents[2]
 
@@ -55,14 +56,17 @@ _SWAPS: dict[type, type] = {
 }
 
 
-def mutants(source: str) -> Iterator[tuple[int, str, str]]:
-    """Line, description and source of every mutant of a module."""
-    n = sum(1 for _ in _places(ast.parse(source)))
-    for number in range(n):
-        tree = ast.parse(source)
-        node, change, words = list(_places(tree))[number]
-        change()
-        yield node.lineno, words, ast.unparse(ast.fix_missing_locations(tree))
+def n_mutants(source: str) -> int:
+    """In how many places a module can be changed."""
+    return sum(1 for _ in _places(ast.parse(source)))
+
+
+def mutant(source: str, number: int) -> tuple[int, str, str]:
+    """Line, description and source of one mutant of a module."""
+    tree = ast.parse(source)
+    node, change, words = list(_places(tree))[number]
+    change()
+    return node.lineno, words, ast.unparse(ast.fix_missing_locations(tree))
 
 
 def _places(tree: ast.AST) -> Iterator[tuple]:
@@ -111,9 +115,9 @@ def _set(node: ast.AST, field: str, value: object):
     return lambda: setattr(node, field, value)
 
 
-def _nearest_first(tests: str, changed: Path) -> str:
-    """The test files of a room, those that share most words with the changed module first."""
-    words = set(re.findall(r"\w{4,}", changed.read_text(encoding="utf-8")))
+def _nearest_first(tests: str, module: Path, source: str) -> list[str]:
+    """The examples of the changed module, then test files, first those that share words with it."""
+    words = set(re.findall(r"\w{4,}", source))
     places = [ROOT / one for one in tests.split()]
     files = [
         file for one in places for file in ([one] if one.is_file() else one.rglob("test_*.py"))
@@ -122,24 +126,28 @@ def _nearest_first(tests: str, changed: Path) -> str:
     def shared(file: Path) -> int:
         return -len(words & set(re.findall(r"\w{4,}", file.read_text(encoding="utf-8"))))
 
-    return " ".join(map(str, sorted(files, key=shared)))
+    dotted = ".".join(module.with_suffix("").parts).removesuffix(".__init__")
+    examples = [f"{ROOT}/tests/test_docstrings.py::test_examples_run[{dotted}]"]
+    return [*(examples if ">>> " in source else ()), *map(str, sorted(files, key=shared))]
 
 
-def survives(copy: Path, tests: str) -> bool:
+def survives(copy: Path, tests: list[str], python: str) -> bool:
     """Whether the tests pass with the code in the copy."""
     environment = {**os.environ, "PYTHONPATH": f"{copy}:{ROOT / 'papers' / 'src'}"}
     environment["NUMBA_CACHE_DIR"] = str(copy.parent / "numba")
-    command = [sys.executable, "-m", "pytest", "-q", "-x", "-m", "not slow and not browser"]
+    command = [python, "-m", "pytest", "-q", "-x", "-m", "not slow and not browser"]
     try:
         done = subprocess.run(
-            [*command, "-p", "no:cacheprovider", *tests.split()],
+            [*command, "-p", "no:cacheprovider", *tests],
             cwd=ROOT,
             env=environment,
             capture_output=True,
-            timeout=900,
+            timeout=1800,
         )
     except subprocess.TimeoutExpired:
         return False
+    if done.returncode == pytest.ExitCode.USAGE_ERROR:
+        raise RuntimeError(f"pytest did not run: {done.stderr.decode()[-500:]}")
     return done.returncode == 0
 
 
@@ -149,24 +157,23 @@ def main() -> None:
     parser.add_argument("--n", type=int, default=10, help="mutants of each room")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--skip", type=int, default=0, help="mutants that were tried before")
-    parser.add_argument("--seconds", type=float, default=float("inf"), help="end after these")
+    parser.add_argument("--python", default=sys.executable, help="what runs the tests")
     options = parser.parse_args()
     total = killed = 0
     with tempfile.TemporaryDirectory() as folder:
         copy = Path(folder, "src")
         shutil.copytree(ROOT / "src", copy, ignore=shutil.ignore_patterns("__pycache__"))
-        deadline = time.monotonic() + options.seconds
         for room in options.rooms:
             place = copy / "labelgap" / room
             files = sorted(place.rglob("*.py")) if place.is_dir() else [place]
-            every = [(path, *one) for path in files for one in mutants(path.read_text())]
-            chosen = random.Random(options.seed).sample(every, min(options.n, len(every)))
-            for path, line, words, source in chosen[options.skip :]:
-                if time.monotonic() > deadline:
-                    break
+            every = [(path, k) for path in files for k in range(n_mutants(path.read_text()))]
+            random.Random(options.seed).shuffle(every)
+            for path, number in every[options.skip : options.n]:
                 before = path.read_text()
+                line, words, source = mutant(before, number)
                 path.write_text(source)
-                alive = survives(copy, _nearest_first(ROOMS[room], path))
+                tests = _nearest_first(ROOMS[room], path.relative_to(copy), before)
+                alive = survives(copy, tests, options.python)
                 path.write_text(before)
                 total, killed = total + 1, killed + (not alive)
                 where = f"{path.relative_to(copy)}:{line}: {words}"

@@ -16,6 +16,7 @@ from scipy import sparse
 
 __all__ = [
     "LARGEST",
+    "LARGEST_FOR_LIBLINEAR",
     "canonical_rows",
     "check_indices",
     "check_not_tiny",
@@ -27,6 +28,8 @@ __all__ = [
 
 # its square, summed over all rows of any table and multiplied by another such sum, is still finite
 LARGEST = 1e30
+# beyond, liblinear may go on for ever where columns depend on each other: seen from 1e13 on
+LARGEST_FOR_LIBLINEAR = 1e10
 _NO_NUMBERS = (
     "could not convert string",
     "float() argument must be",
@@ -95,12 +98,15 @@ def check_indices(matrix: Any, name: str = "X") -> None:
         raise ValueError(f"{name} is a damaged sparse matrix ({error}): build it again") from error
 
 
-def check_numbers(X: Any, name: str = "X", *, allow_nan: bool = False) -> None:
+def check_numbers(
+    X: Any, name: str = "X", *, allow_nan: bool = False, most: float = LARGEST
+) -> None:
     """Raise a ValueError for the first number that is missing, infinite or too large to square.
 
     X : float array or sparse matrix of shape (n_samples, n_features)
     name : str, default="X". What the matrix is called, for messages.
     allow_nan : bool, default=False. Whether NaN stands for a missing measurement.
+    most : float, default=1e30. What numbers may be, whatever their sign.
 
     Examples
     --------
@@ -116,9 +122,9 @@ def check_numbers(X: Any, name: str = "X", *, allow_nan: bool = False) -> None:
         return
     largest, smallest = (np.fmax, np.fmin) if allow_nan else (np.maximum, np.minimum)
     ends = largest.reduce(values, axis=None), smallest.reduce(values, axis=None)
-    if all(-LARGEST <= end <= LARGEST or (allow_nan and np.isnan(end)) for end in ends):
+    if all(-most <= end <= most or (allow_nan and np.isnan(end)) for end in ends):
         return
-    bad = ~(np.abs(values) <= LARGEST)
+    bad = ~(np.abs(values) <= most)
     if allow_nan:
         bad &= ~np.isnan(values)
     row, column = _place(X, bad)
@@ -130,7 +136,7 @@ def check_numbers(X: Any, name: str = "X", *, allow_nan: bool = False) -> None:
             "sklearn.impute.SimpleImputer"
         )
     raise ValueError(
-        f"{name}[{row}, {column}] = {value:.3g} is beyond {LARGEST:.0e}, too large to compute "
+        f"{name}[{row}, {column}] = {value:.3g} is beyond {most:.0e}, too large to compute "
         "with: scale the column"
     )
 

@@ -78,6 +78,9 @@ class ClassifierChains(LabelGapClassifier):
     def _template(self) -> Any:
         return LogisticRegression(solver="liblinear") if self.estimator is None else self.estimator
 
+    def _goes_to_liblinear(self) -> bool:
+        return self.estimator is None or super()._goes_to_liblinear()
+
     def _fit(self, X: Any, labels: Labels) -> None:
         self.orders_ = self._orders(labels.n_labels)
         X, template = readable_by_workers(X), clone(self._template())
