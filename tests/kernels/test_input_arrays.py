@@ -172,3 +172,12 @@ def test_liblinear_gets_no_numbers_with_which_it_goes_on_for_ever(model):
         scaled = make_pipeline(StandardScaler(), model.estimator)
         assert np.isfinite(clone(model).set_params(estimator=scaled).fit(X, Y).predict(X)).all()
     assert np.isfinite(BinaryRelevance().fit(X, Y).predict(X)).all()
+
+
+def test_single_precision_has_a_limit_of_its_own():
+    X = np.eye(3, dtype=np.float32)
+    check_numbers(X * np.float32(1e14))
+    check_numbers(X.astype(np.float64) * 1e25)
+    for form in (X * np.float32(1e25), sparse.csr_array(X * np.float32(1e25))):
+        with pytest.raises(ValueError, match=r"X\[0, 0\] = 1e\+25 is beyond 1e\+15.*scale"):
+            check_numbers(form)

@@ -430,7 +430,7 @@ def is_plain_frame(fit: Fit) -> bool:
 
 
 def _differs(fit: Fit, X: np.ndarray, Y: np.ndarray, answers: dict) -> str | None:
-    as_sparse = fit.x_form in SPARSE_FORMS and accepts_sparse(fit.case)
+    as_sparse = fit.x_form in (*SPARSE_FORMS, "sparse frame") and accepts_sparse(fit.case)
     if as_sparse and set(SPARSE_DIFFERS) & set(fit.case.exempt):
         X = sparse.csr_array(X)
 

@@ -173,3 +173,13 @@ def test_without_an_audit_only_a_database_of_decisions_is_opened(store, tmp_path
     empty.touch()
     with pytest.raises(ForeignReviewError, match="not a database of decisions"):
         DecisionStore(empty)
+
+
+def test_a_table_without_a_column_is_damage(tmp_path):
+    path = tmp_path / "decisions.db"
+    DecisionStore(path, "a" * 16)
+    connection = sqlite3.connect(path)
+    connection.execute("ALTER TABLE decisions RENAME COLUMN reviewer TO reviewes")
+    connection.close()
+    with pytest.raises(ForeignReviewError, match="is damaged"):
+        DecisionStore(path, "a" * 16).last()

@@ -28,6 +28,7 @@ __all__ = [
 
 # its square, summed over all rows of any table and multiplied by another such sum, is still finite
 LARGEST = 1e30
+LARGEST_SINGLE = 1e15  # the same in single precision
 # beyond, liblinear may go on for ever where columns depend on each other: seen from 1e13 on
 LARGEST_FOR_LIBLINEAR = 1e10
 _NO_NUMBERS = (
@@ -120,6 +121,8 @@ def check_numbers(
     values = X.data if sparse.issparse(X) else X
     if not values.size:
         return
+    if values.dtype.itemsize < 8:
+        most = min(most, LARGEST_SINGLE)
     largest, smallest = (np.fmax, np.fmin) if allow_nan else (np.maximum, np.minimum)
     ends = largest.reduce(values, axis=None), smallest.reduce(values, axis=None)
     if all(-most <= end <= most or (allow_nan and np.isnan(end)) for end in ends):

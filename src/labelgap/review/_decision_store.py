@@ -337,7 +337,8 @@ class DecisionStore:
                 yield self._connection
             except (sqlite3.DatabaseError, UnicodeDecodeError) as error:
                 # a lock that lasts, a folder that cannot be written to
-                if isinstance(error, sqlite3.OperationalError) and "decode" not in str(error):
+                damaged = any(words in str(error) for words in ("decode", "no such", "malformed"))
+                if isinstance(error, sqlite3.OperationalError) and not damaged:
                     raise
                 raise ForeignReviewError(
                     f"{self.path}: is not a database of decisions, or is damaged ({error}); take a "
