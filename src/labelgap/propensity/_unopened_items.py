@@ -180,15 +180,16 @@ def _one_rate(
     """
     carries = n_labels > 0
     top = top_scored_fraction(any_label, carries)
+    if label_frequency is None:
+        opened = 1.0 if top is None else top.value
+        return opened, unopened_probability(any_label, opened)
     ceiling = 1.0 if top is None else top.middle
-    opened = ceiling
-    if label_frequency is not None:
-        overall = label_frequency.middle
-        ratio = min(1.0, overall / ceiling)
-        per_item = n_labels[carries].mean() / ratio
-        opened = min(1.0, overall / opened_label_frequency(ratio, per_item))
-        if ratio >= _COMPLETE:
-            opened = min(opened, ceiling)
+    overall = label_frequency.middle
+    ratio = min(1.0, overall / ceiling)
+    per_item = n_labels[carries].mean() / ratio
+    opened = min(1.0, overall / opened_label_frequency(ratio, per_item))
+    if ratio >= _COMPLETE:
+        opened = min(opened, ceiling)
     # near 1 the estimate is less sure than what follows from it: perhaps all were opened
     most = 1.0 if top is None or opened * top.high / ceiling > _ALL_OPENED else opened
     return opened, np.mean([unopened_probability(any_label, end) for end in (opened, most)], axis=0)
