@@ -50,6 +50,16 @@ def test_arrays_of_python_2(tmp_path, rng):
     np.testing.assert_array_equal(found.Y.to_dense(), y)
 
 
+def test_a_damaged_place_of_the_memo_reserves_nothing(tmp_path):
+    resource = pytest.importorskip("resource")
+    path = tmp_path / "x.pkl"
+    path.write_bytes(b"(dS'X'\np200000000\n.")  # 3 GB in the unpickler of C
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    with pytest.raises(DataFormatError, match="not a pickle of the arrays"):
+        read_array_pickle(path)
+    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 500_000
+
+
 def test_words_become_numbers_and_names_of_rows_go(tmp_path):
     X = np.array([["P1", "YES", "NO"], ["P2", "NO", "NO"]])
     path = write(tmp_path / "x.pkl", {"X": X, "y": np.eye(2, dtype=int)})

@@ -72,6 +72,14 @@ def test_a_file_of_a_later_version_is_refused(store):
         DecisionStore(store.path, "audit 1")
 
 
+def test_a_database_whose_columns_are_damaged_is_refused(store):
+    with sqlite3.connect(store.path) as connection:
+        connection.execute("ALTER TABLE decisions RENAME COLUMN reviewer TO reviewee")
+    connection.close()
+    with pytest.raises(ForeignReviewError, match="no such column: reviewer"):
+        DecisionStore(store.path, "audit 1").last()
+
+
 def test_threads_lose_nothing(store):
     def review(name: str) -> None:
         for k in range(25):

@@ -134,8 +134,11 @@ _ADMITTED = {
 _YES = frozenset({"YES", "TRUE", "1"})
 
 
-class _ArrayUnpickler(pickle.Unpickler):
-    """Admits arrays, dtypes and numpy scalars, and nothing else."""
+class _ArrayUnpickler(pickle._Unpickler):  # type: ignore[name-defined]
+    """Admits arrays, dtypes and numpy scalars, and nothing else.
+
+    The one in Python: that in C reserves gigabytes for a memo whose damaged place is large.
+    """
 
     def find_class(self, module: str, name: str):
         try:

@@ -19,6 +19,15 @@ last decision back."""
 _VERSION = 2
 _PATIENCE_SECONDS = 30.0
 _FIRST_BYTES = b"SQLite format 3\x00"
+# a lock that lasts, a folder that cannot be written to, a full disk
+_NOT_OF_THE_FILE = {
+    sqlite3.SQLITE_BUSY,
+    sqlite3.SQLITE_LOCKED,
+    sqlite3.SQLITE_READONLY,
+    sqlite3.SQLITE_IOERR,
+    sqlite3.SQLITE_FULL,
+    sqlite3.SQLITE_CANTOPEN,
+}
 _DECISIONS_TABLE = """
 CREATE TABLE IF NOT EXISTS decisions (
     number   INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -336,9 +345,7 @@ class DecisionStore:
             try:
                 yield self._connection
             except (sqlite3.DatabaseError, UnicodeDecodeError) as error:
-                # a lock that lasts, a folder that cannot be written to
-                damaged = any(words in str(error) for words in ("decode", "no such", "malformed"))
-                if isinstance(error, sqlite3.OperationalError) and not damaged:
+                if getattr(error, "sqlite_errorcode", 0) & 0xFF in _NOT_OF_THE_FILE:
                     raise
                 raise ForeignReviewError(
                     f"{self.path}: is not a database of decisions, or is damaged ({error}); take a "
