@@ -81,7 +81,9 @@ UNLABELED_ZEROS = {
 }
 # members of a portfolio, where torch is installed
 NETWORKS_BY_POSITION = (
-    {"check_feature_order": "the start of networks belongs to positions"}
+    dict.fromkeys(
+        ("check_feature_order", "check_label_order"), "the start of networks belongs to positions"
+    )
     if find_spec("torch") is not None
     else {}
 )
@@ -148,7 +150,6 @@ CASES = [
         grid={"threshold": ["auto", "half"]},
         exempt={
             "check_row_order": "folds are drawn by position",
-            "check_label_order": "trees and weights draw by position",
             "check_a_weight_is_a_row_given_again": "folds are drawn by position",
             **NETWORKS_BY_POSITION,
             **SPARSE_DIFFERS,
