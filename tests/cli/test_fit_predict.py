@@ -96,6 +96,7 @@ def test_several_kinds_of_models_are_saved_and_listed(run, monkeypatch):
     np.testing.assert_allclose(predicted, library.predict_proba(X), rtol=1e-12)
     as_json = run("fit", *columns, "-o", "m", "--json").json["leaderboard"]
     assert {row["name"] for row in as_json} == {
+        "label tree",
         "linear",
         "network",
         "network on imputed labels",

@@ -83,7 +83,7 @@ def test_a_imputation_that_misleads_is_not_used():
     mend = Mend(preset="fast", imputer=Wrong()).fit(X, seen)
     assert mend.validation_.candidate.weight == 0
     assert not mend.imputed_.weights.any()
-    plain = BinaryRelevance().fit(X, seen)
+    plain = BinaryRelevance(LogisticRegression()).fit(X, seen)
     np.testing.assert_allclose(mend.predict_proba(X), plain.predict_proba(X), atol=1e-12)
 
 
@@ -410,5 +410,5 @@ def test_a_reader_can_follow_a_fit():
     spec.loader.exec_module(tool)
     X, Y = tool.with_gaps("negative")
     found = tool.trace(lambda: Mend(preset="fast").fit(X, Y))
-    assert len(found.functions) <= 135
-    assert len(found.files) <= 26
+    assert len(found.functions) <= 136
+    assert len(found.files) <= 29
