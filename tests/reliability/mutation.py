@@ -1,184 +1,290 @@
 """``python tests/reliability/mutation.py``: which small faults in the code do the tests notice?
 
-One place of a file is changed at a time (a comparison, a sign, a constant, a condition, a return),
-the tests of its room are run, and a mutant that no test notices is printed: a survivor. Sampled, with
-a seed; nothing of the working tree is changed, the mutants live in a copy.
+First the tests run with the code as it is: what each of them takes, and which lines it runs. Then one
+place at a time is changed (a comparison, a sign, a constant, a condition), and the tests that run its
+line are asked, the quickest first; a fault that none of them notices survives. The places are sampled,
+with a seed; the working tree stays as it is, since a fault is put in while the module is imported.
+Survivors that are no faults, or whose faults do no harm, are listed in ``survivors.txt`` with the reason.
+
+    python tests/reliability/mutation.py labels metrics --n 60 --processes 2 --rows rows.jsonl
 """
 
 from __future__ import annotations
 
 import argparse
 import ast
+import importlib
+import json
 import os
 import random
-import re
-import shutil
-import subprocess
 import sys
 import tempfile
+import time
+from collections import Counter
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
+from typing import Any, NamedTuple
 
 import pytest
 
-ROOT = Path(__file__).parents[2]
+TESTS = Path(__file__).parents[1]
+sys.path[:0] = [str(TESTS)]
 
-# rooms and the tests that should notice
+from reliability.forks import BROKEN, TOO_LONG, Job, run_jobs  # noqa: E402
+from reliability.mutants import Mutant, mutant, n_mutants  # noqa: E402
+from reliability.noticing import SOURCE, Seen, notice, record  # noqa: E402
+
+# rooms, and the tests that are nearest to them; the tests of one may notice faults of another
 ROOMS = {
-    "labels": "tests/labels tests/kernels/test_input_arrays.py",
-    "metrics": "tests/metrics",
-    "imputers": "tests/imputers tests/mend",
-    "mend": "tests/mend",
-    "propensity": "tests/propensity",
-    "auditing": "tests/auditing tests/cli/test_audit.py",
-    "files.py": "tests/test_files.py",
-    "kernels/input_arrays.py": "tests/kernels/test_input_arrays.py",
+    "labels": ["tests/labels", "tests/frames"],
+    "metrics": ["tests/metrics"],
+    "imputers": ["tests/imputers"],
+    "mend": ["tests/mend"],
+    "propensity": ["tests/propensity", "tests/estimation"],
+    "auditing": ["tests/auditing", "tests/cli/test_audit.py", "tests/cli/test_diff.py"],
+    "files.py": ["tests/test_files.py"],
+    "kernels/input_arrays.py": ["tests/kernels/test_input_arrays.py"],
 }
-_SWAPS: dict[type, type] = {
-    ast.Lt: ast.LtE,
-    ast.LtE: ast.Lt,
-    ast.Gt: ast.GtE,
-    ast.GtE: ast.Gt,
-    ast.Eq: ast.NotEq,
-    ast.NotEq: ast.Eq,
-    ast.Is: ast.IsNot,
-    ast.IsNot: ast.Is,
-    ast.In: ast.NotIn,
-    ast.NotIn: ast.In,
-    ast.Add: ast.Sub,
-    ast.Sub: ast.Add,
-    ast.Mult: ast.Div,
-    ast.Div: ast.Mult,
-    ast.And: ast.Or,
-    ast.Or: ast.And,
-    ast.BitAnd: ast.BitOr,
-    ast.BitOr: ast.BitAnd,
-}
+_MOST_TEST_SECONDS, _MOST_TESTS, _START_SECONDS = 30.0, 300, 30.0
+_KILLED = ("killed", "too long", "crashed")
+SURVIVORS = Path(__file__).with_name("survivors.txt")
 
 
-def n_mutants(source: str) -> int:
-    """In how many places a module can be changed."""
-    return sum(1 for _ in _places(ast.parse(source)))
+class Place(NamedTuple):
+    """One mutant: its room, its file below the source, and its number there."""
+
+    room: str
+    file: str
+    number: int
 
 
-def mutant(source: str, number: int) -> tuple[int, str, str]:
-    """Line, description and source of one mutant of a module."""
-    tree = ast.parse(source)
-    node, change, words = list(_places(tree))[number]
-    change()
-    return node.lineno, words, ast.unparse(ast.fix_missing_locations(tree))
+def files_of(room: str) -> list[Path]:
+    place = SOURCE / room
+    return sorted(place.rglob("*.py")) if place.is_dir() else [place]
 
 
-def _places(tree: ast.AST) -> Iterator[tuple]:
-    quiet = {id(node) for part in ast.walk(tree) for node in _not_code(part)}
-    for node in ast.walk(tree):
-        if id(node) in quiet:
-            continue
-        if isinstance(node, ast.Compare) and type(node.ops[0]) in _SWAPS:
-            yield node, _swap(node, "ops"), type(node.ops[0]).__name__
-        elif isinstance(node, (ast.BinOp, ast.BoolOp)) and type(node.op) in _SWAPS:
-            yield node, _swap(node, "op"), type(node.op).__name__
-        elif isinstance(node, ast.Constant) and type(node.value) in (int, float):
-            yield node, _set(node, "value", node.value + 1), f"{node.value} + 1"
-        elif isinstance(node, ast.Constant) and isinstance(node.value, bool):
-            yield node, _set(node, "value", not node.value), f"not {node.value}"
-        elif isinstance(node, ast.UnaryOp) and isinstance(node.op, (ast.Not, ast.USub, ast.Invert)):
-            yield node, _set(node, "op", ast.UAdd()), f"no {type(node.op).__name__}"
-        elif isinstance(node, ast.If):
-            negated = ast.UnaryOp(ast.Not(), node.test)
-            yield node, _set(node, "test", negated), "if not"
+def sampled(rooms: list[str], n: int, seed: int) -> list[Place]:
+    """The first of each room, the second of each room, ..."""
+    each = []
+    for room in rooms:
+        every = [
+            Place(room, str(path.relative_to(SOURCE)), number)
+            for path in files_of(room)
+            for number in range(n_mutants(path.read_text(encoding="utf-8")))
+        ]
+        random.Random(seed).shuffle(every)
+        each.append(every[:n])
+    longest = max(map(len, each))
+    return [places[k] for k in range(longest) for places in each if k < len(places)]
 
 
-def _not_code(node: ast.AST) -> Iterator[ast.AST]:
-    """Messages, annotations and docstrings, whose faults no test has to notice."""
-    if isinstance(node, ast.Raise):
-        yield from ast.walk(node)
-    if isinstance(node, (ast.arg, ast.AnnAssign)) and node.annotation is not None:
-        yield from ast.walk(node.annotation)
-    if isinstance(node, ast.FunctionDef) and node.returns is not None:
-        yield from ast.walk(node.returns)
-    if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test):
-        yield from ast.walk(node)
+def seen_without_faults(rooms: list[str], n_processes: int, folder: Path) -> dict[str, Seen]:
+    """Run the tests of the rooms on the code as it is; those that fail here are not asked later."""
+    jobs = []
+    for room in rooms:
+        files = [
+            file
+            for one in ROOMS[room]
+            for file in (sorted((TESTS.parent / one).rglob("test_*.py")) or [TESTS.parent / one])
+        ]
+        tasks = [[str(file.relative_to(TESTS.parent))] for file in files]
+        dotted = "labelgap." + room.removesuffix(".py").replace("/", ".")
+        tasks.append(["tests/test_docstrings.py", "-k", f"test_examples_run and {dotted}"])
+        for task in tasks:
+            out = folder / f"seen-{len(jobs)}.json"
+            jobs.append(Job(" ".join(task), lambda task=task, out=out: record(task, out), 300.0))
+    jobs.sort(key=lambda job: -_size(job.name))
+    for name, status in run_jobs(jobs, n_processes):
+        if status not in (pytest.ExitCode.OK, pytest.ExitCode.NO_TESTS_COLLECTED):
+            print(f"without faults: {name} ended with {status}", flush=True)
+    found: dict[str, Seen] = {}
+    for path in folder.glob("seen-*.json"):
+        found |= {name: Seen(**one) for name, one in json.loads(path.read_text()).items()}
+    return {name: one for name, one in found.items() if one.passed}
 
 
-def _swap(node: ast.AST, field: str):
-    def change() -> None:
-        if field == "ops":
-            node.ops[0] = _SWAPS[type(node.ops[0])]()  # type: ignore[attr-defined]
-        else:
-            node.op = _SWAPS[type(node.op)]()  # type: ignore[attr-defined]
-
-    return change
+def _size(task: str) -> int:
+    return (TESTS.parent / task.split()[0]).stat().st_size
 
 
-def _set(node: ast.AST, field: str, value: object):
-    return lambda: setattr(node, field, value)
+def nearest(fault: Mutant, file: str, seen: dict[str, Seen]) -> list[str]:
+    """Tests that run the line, the quickest first, then their neighbours, as far as time goes.
 
-
-def _nearest_first(tests: str, module: Path, source: str) -> list[str]:
-    """The examples of the changed module, then test files, first those that share words with it."""
-    words = set(re.findall(r"\w{4,}", source))
-    places = [ROOT / one for one in tests.split()]
-    files = [
-        file for one in places for file in ([one] if one.is_file() else one.rglob("test_*.py"))
+    What a fixture or a cache computed is counted for the first test that needs it, hence the neighbours.
+    A line that runs when the module is imported is asked of all that run anything in the module.
+    """
+    by_line = [
+        name for name, one in seen.items() if set(fault.lines) & set(one.lines.get(file, ()))
     ]
+    if not by_line and not fault.function:
+        by_line = [name for name, one in seen.items() if one.lines.get(file)]
+    homes = {name.split("::")[0] for name in by_line} - {"tests/test_docstrings.py"}
+    others = [name for name in seen if name.split("::")[0] in homes and name not in set(by_line)]
+    chosen, seconds = [], 0.0
+    for group in (by_line, others):
+        for name in sorted(group, key=lambda name: seen[name].seconds):
+            seconds += seen[name].seconds
+            if chosen and (seconds > _MOST_TEST_SECONDS or len(chosen) == _MOST_TESTS):
+                return chosen
+            chosen.append(name)
+    return chosen
 
-    def shared(file: Path) -> int:
-        return -len(words & set(re.findall(r"\w{4,}", file.read_text(encoding="utf-8"))))
 
-    dotted = ".".join(module.with_suffix("").parts).removesuffix(".__init__")
-    examples = [f"{ROOT}/tests/test_docstrings.py::test_examples_run[{dotted}]"]
-    return [*(examples if ">>> " in source else ()), *map(str, sorted(files, key=shared))]
+def try_all(
+    places: list[Place], seen: dict[str, Seen], n_processes: int, deadline: float, folder: Path
+) -> Iterator[dict[str, Any]]:
+    """Yield a row per mutant, as they end; none begins after the deadline."""
+    faults: dict[Place, Mutant] = {}
+    not_reached: list[Place] = []
+
+    def jobs() -> Iterator[Job]:
+        for place in places:
+            if time.monotonic() > deadline:
+                return
+            source = (SOURCE / place.file).read_text(encoding="utf-8")
+            fault = faults[place] = mutant(source, place.number)
+            tests = nearest(fault, place.file, seen)
+            if tests:
+                yield _job(place, fault.tree, tests, seen, folder)
+            else:
+                not_reached.append(place)
+
+    for place, status in run_jobs(jobs(), n_processes):
+        out = _out(place, folder)
+        by = out.read_text() if out.exists() else ""
+        yield _row(place, faults[place], _kind(status), by)
+    for place in not_reached:
+        yield _row(place, faults[place], "not reached", "")
 
 
-def survives(copy: Path, tests: list[str], python: str) -> bool:
-    """Whether the tests pass with the code in the copy."""
-    environment = {**os.environ, "PYTHONPATH": f"{copy}:{ROOT / 'papers' / 'src'}"}
-    environment["NUMBA_CACHE_DIR"] = str(copy.parent / "numba")
-    command = [python, "-m", "pytest", "-q", "-x", "-m", "not slow and not browser"]
-    try:
-        done = subprocess.run(
-            [*command, "-p", "no:cacheprovider", *tests],
-            cwd=ROOT,
-            env=environment,
-            capture_output=True,
-            timeout=1800,
-        )
-    except subprocess.TimeoutExpired:
-        return False
-    if done.returncode == pytest.ExitCode.USAGE_ERROR:
-        raise RuntimeError(f"pytest did not run: {done.stderr.decode()[-500:]}")
-    return done.returncode == 0
+def check_clean(files: set[str], seen: dict[str, Seen], n_processes: int, folder: Path) -> None:
+    """Raise a RuntimeError when tests notice a module that was only read and put back."""
+
+    def jobs() -> Iterator[Job]:
+        for file in sorted(files):
+            tree = ast.parse((SOURCE / file).read_text(encoding="utf-8"))
+            fault = Mutant(range(0), "", "", "", tree)
+            tests = nearest(fault, file, seen)
+            if tests:
+                yield _job(Place("", file, -1), tree, tests, seen, folder)
+
+    for place, status in run_jobs(jobs(), n_processes):
+        if status:
+            by = _out(place, folder).read_text() if _out(place, folder).exists() else ""
+            raise RuntimeError(f"{place.file} as it is: tests ended with {status}: {by}")
+
+
+def _job(
+    place: Place, tree: ast.Module, tests: list[str], seen: dict[str, Seen], folder: Path
+) -> Job:
+    parts = Path(place.file).with_suffix("").parts
+    module = ".".join(["labelgap", *parts]).removesuffix(".__init__")
+    seconds = _START_SECONDS + 5 * sum(seen[name].seconds for name in tests)
+    return Job(place, lambda: notice(module, tree, tests, _out(place, folder)), seconds)
+
+
+def _out(place: Place, folder: Path) -> Path:
+    return folder / f"{place.file.replace('/', '-')}-{place.number}"
+
+
+def _kind(status: int) -> str:
+    if status == pytest.ExitCode.OK:
+        return "survived"
+    if status in (BROKEN, pytest.ExitCode.NO_TESTS_COLLECTED):
+        return "broken"
+    return "too long" if status == TOO_LONG else "killed" if status > 0 else "crashed"
+
+
+def _row(place: Place, fault: Mutant, kind: str, by: str) -> dict[str, Any]:
+    row = {**place._asdict(), "line": fault.lines.start, "function": fault.function}
+    return row | {"fault": fault.words, "kind": kind, "by": by}
+
+
+def reasons() -> dict[tuple[str, str, str], str]:
+    """File, function and fault of survivors that may stay, and why."""
+    found = {}
+    if SURVIVORS.exists():
+        blocks = SURVIVORS.read_text(encoding="utf-8").split("\n\n")
+        for block in blocks:
+            lines = [line for line in block.splitlines() if not line.startswith("#")]
+            if lines:
+                where, *faults, reason = lines
+                file, _, function = where.partition(" ")
+                found |= {(file, function, fault.strip()): reason.strip() for fault in faults}
+    return found
+
+
+def table(rows: list[dict[str, Any]]) -> str:
+    """The score of each room, and the survivors without a reason."""
+    known = reasons()
+    counts: dict[str, Counter] = {}
+    survivors = []
+    for row in rows:
+        kind = "killed" if row["kind"] in _KILLED else row["kind"]
+        if kind in ("survived", "not reached"):
+            reason = known.get((row["file"], row["function"], row["fault"]))
+            kind = "harmless" if reason else kind
+            if not reason:
+                survivors.append(
+                    f"{row['file']}:{row['line']} {row['function']}: {row['fault']}  ({kind})"
+                )
+        counts.setdefault(row["room"], Counter())[kind] += 1
+    lines = ["| room | tried | noticed | harmless | survived | not reached | score |"]
+    lines.append("|---|" + "---:|" * 6)
+    for room, found in {**counts, "all": sum(counts.values(), Counter())}.items():
+        tried = found.total() - found["broken"]
+        cells = [found[kind] for kind in ("killed", "harmless", "survived", "not reached")]
+        score = found["killed"] / max(1, tried - found["harmless"])
+        lines.append(f"| {room} | {tried} | {' | '.join(map(str, cells))} | {score:.1%} |")
+    return "\n".join([*sorted(survivors), "", *lines])
+
+
+def _import_all_but_ours() -> None:
+    # what a fork finds imported it need not import again
+    heavy = (
+        "numpy scipy.sparse scipy.optimize scipy.stats scipy.special scipy.io numba pandas polars "
+    )
+    heavy += (
+        "pyarrow hypothesis.extra.numpy sklearn.ensemble sklearn.linear_model sklearn.neighbors "
+    )
+    heavy += "sklearn.model_selection sklearn.preprocessing sklearn.cluster sklearn.svm skrub typer rich "
+    heavy += "sklearn.multioutput sklearn.utils.estimator_checks narwhals joblib skops.io"
+    for name in heavy.split():
+        with suppress(ImportError):
+            importlib.import_module(name)
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("rooms", nargs="*", default=list(ROOMS), help=f"of {', '.join(ROOMS)}")
+    parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
+    parser.add_argument("rooms", nargs="*", default=[], help=f"of {', '.join(ROOMS)}")
     parser.add_argument("--n", type=int, default=10, help="mutants of each room")
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--skip", type=int, default=0, help="mutants that were tried before")
-    parser.add_argument("--python", default=sys.executable, help="what runs the tests")
+    parser.add_argument("--processes", type=int, default=1)
+    parser.add_argument("--seconds", type=float, default=float("inf"), help="none begins later")
+    parser.add_argument("--rows", type=Path, default=Path(os.devnull), help="a file of JSON lines")
     options = parser.parse_args()
-    total = killed = 0
-    with tempfile.TemporaryDirectory() as folder:
-        copy = Path(folder, "src")
-        shutil.copytree(ROOT / "src", copy, ignore=shutil.ignore_patterns("__pycache__"))
-        for room in options.rooms:
-            place = copy / "labelgap" / room
-            files = sorted(place.rglob("*.py")) if place.is_dir() else [place]
-            every = [(path, k) for path in files for k in range(n_mutants(path.read_text()))]
-            random.Random(options.seed).shuffle(every)
-            for path, number in every[options.skip : options.n]:
-                before = path.read_text()
-                line, words, source = mutant(before, number)
-                path.write_text(source)
-                tests = _nearest_first(ROOMS[room], path.relative_to(copy), before)
-                alive = survives(copy, tests, options.python)
-                path.write_text(before)
-                total, killed = total + 1, killed + (not alive)
-                where = f"{path.relative_to(copy)}:{line}: {words}"
-                print(f"{'SURVIVED' if alive else 'killed  '} {where}", flush=True)
-    print(f"{killed} of {total} killed")
+    deadline = time.monotonic() + options.seconds
+    rooms = options.rooms or list(ROOMS)
+    rows = []
+    if options.rows.is_file():
+        rows = [json.loads(line) for line in options.rows.read_text(encoding="utf-8").splitlines()]
+    places = sampled(rooms, options.n, options.seed)
+    for one in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "NUMBA_NUM_THREADS"):
+        os.environ[one] = "1"
+    _import_all_but_ours()
+    done = {(row["file"], row["number"]) for row in rows}
+    places = [place for place in places if (place.file, place.number) not in done]
+    with tempfile.TemporaryDirectory() as made, options.rows.open("a", encoding="utf-8") as file:
+        folder = Path(made)
+        seen = seen_without_faults(rooms, options.processes, folder)
+        print(f"{len(seen)} tests pass without faults", flush=True)
+        check_clean({place.file for place in places}, seen, options.processes, folder)
+        for row in try_all(places, seen, options.processes, deadline, folder):
+            rows.append(row)
+            file.write(json.dumps(row) + "\n")
+            file.flush()
+    print(table(rows))
 
 
 if __name__ == "__main__":
