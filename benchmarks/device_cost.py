@@ -30,7 +30,7 @@ MODELS: dict[str, Callable[[str | None], Any]] = {
     "BinaryRelevance, tol=1e-9": lambda device: BinaryRelevance(
         LogisticRegression(tol=1e-9, max_iter=5000), device=device
     ),
-    "Mend": lambda device: Mend(preset="fast", device=device, random_state=0),
+    "Mend": lambda device: Mend(LogisticRegression(), device=device, random_state=0),
     "RMFL": lambda device: RMFL(20, max_iter=10, tol=0.0, device=device, random_state=0),
     "MLLCS": lambda device: MLLCS(50, inference=EM(10, tol=0.0), device=device, random_state=0),
     "GMFS": lambda device: GMFS(20, inference=EM(5, tol=0.0), device=device, random_state=0),

@@ -15,6 +15,7 @@ from types import FrameType
 from typing import Any, NamedTuple
 
 import numpy as np
+from sklearn.linear_model import LogisticRegression
 
 import labelgap
 from labelgap import Mend
@@ -77,7 +78,7 @@ def main() -> None:
     parser.add_argument("--list", action="store_true", help="name the functions")
     given = parser.parse_args()
     X, Y = with_gaps(given.zeros)
-    found = trace(lambda: Mend(preset="fast", zeros=given.zeros).fit(X, Y))
+    found = trace(lambda: Mend(LogisticRegression(), zeros=given.zeros).fit(X, Y))
     if given.list:
         print(*(f"{file}: {name}" for file, name in found.functions), sep="\n")
     print(f"{len(found.functions)} functions in {len(found.files)} files, {found.depth} deep")

@@ -85,7 +85,9 @@ def test_a_row_of_zeros_keeps_its_length(data):
 def test_mend_is_linear_without_hedging(data):
     X, Y, new = data
     labels = Labels.from_dense(np.nan_to_num(Y), zeros="unlabeled")
-    model = Mend(preset="fast", label_frequency=0.8, ensemble=False, random_state=0).fit(X, labels)
+    model = Mend(LogisticRegression(), label_frequency=0.8, ensemble=False, random_state=0).fit(
+        X, labels
+    )
     given = run_graph(to_onnx(model), new)["probabilities"]
     np.testing.assert_allclose(given, model.predict_proba(new), atol=1e-9)
 

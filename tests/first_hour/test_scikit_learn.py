@@ -23,7 +23,7 @@ from labelgap.model_selection import (
 
 def test_cross_validation_with_a_number_and_a_name(parts):
     X, Y = parts
-    model = make_pipeline(StandardScaler(), Mend(preset="fast"))
+    model = make_pipeline(StandardScaler(), Mend(LogisticRegression()))
     for y in (Y, Y.to_numpy()):
         scores = cross_validate(model, X, y, cv=3, scoring=["f1_macro", "roc_auc"])
         assert (scores["test_f1_macro"] > 0.55).all()
@@ -51,7 +51,7 @@ def test_weights_groups_frames_and_thresholds(parts):
     X, Y = parts
     weights, groups = np.ones(len(X)), np.arange(len(X)) // 2
     weights[:100] = 2
-    model = Mend(preset="fast", threshold=[0.3] * 6, class_weight={0: 1, 1: 2})
+    model = Mend(LogisticRegression(), threshold=[0.3] * 6, class_weight={0: 1, 1: 2})
     model.set_output(transform="pandas").fit(X, Y, sample_weight=weights, groups=groups)
     decided = model.predict(X)
     assert list(decided.columns) == list(Y.columns)
@@ -69,7 +69,7 @@ def test_trees_that_take_a_while_say_how_far_they_are(parts, capsys):
 def test_a_pipeline_in_a_file(parts):
     skops = pytest.importorskip("skops.io")
     X, Y = parts
-    fitted = make_pipeline(StandardScaler(), Mend(preset="fast")).fit(X, Y)
+    fitted = make_pipeline(StandardScaler(), Mend(LogisticRegression())).fit(X, Y)
     document = skops.dumps(fitted)
     again = skops.loads(document, trusted=skops.get_untrusted_types(data=document))
     np.testing.assert_array_equal(again.predict(X), fitted.predict(X))

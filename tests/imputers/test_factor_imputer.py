@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 from scipy.special import expit
+from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import roc_auc_score
 
 from labelgap import Labels, Mend
@@ -155,7 +156,7 @@ def test_exposure_gives_the_probability_of_a_record(problem):
 
 def test_mend_takes_it(problem):
     X, labels, _ = problem
-    model = Mend(preset="fast", imputer=FactorImputer(**FIXED)).fit(X[:300], labels[:300])
+    model = Mend(LogisticRegression(), imputer=FactorImputer(**FIXED)).fit(X[:300], labels[:300])
     assert model.predict_proba(X[300:]).shape == (100, 8)
     both = StackingImputer([FactorImputer(**FIXED), FactorImputer(**{**FIXED, "n_factors": 1})])
     both.fit(X, labels)

@@ -114,7 +114,7 @@ def imputed() -> np.ndarray:
 def imputed_by_mend() -> np.ndarray:
     X, labels, _ = with_gaps("yeast", 1000, "positives")
     modelled = np.flatnonzero(labels.n_positives(axis=0) >= 5)
-    mend = Mend(preset="fast", zeros="unlabeled", random_state=0)
+    mend = Mend(LogisticRegression(), zeros="unlabeled", random_state=0)
     found = mend.fit(feature_rows(X).inputs, labels[:, modelled]).imputed_.probabilities.tocoo()
     columns = modelled[found.col]
     order = np.lexsort((columns, found.row, -found.data))

@@ -145,13 +145,13 @@ def test_a_pseudo_label_of_another_label_is_heard_and_one_at_the_label_itself_is
 def test_imputers_without_codes_have_one_iteration(problem):
     X, Y = problem
     with pytest.raises(ValueError, match=r"max_iter=2: FactorImputer\(.* gives the same"):
-        Mend(preset="fast", imputer=FactorImputer(), max_iter=2).fit(X, Y)
+        Mend(LogisticRegression(), imputer=FactorImputer(), max_iter=2).fit(X, Y)
     both = [FactorImputer(**FIXED), PerLabelImputer()]
-    model = Mend(preset="fast", imputer=both, max_iter=2).fit(X, Y)
+    model = Mend(LogisticRegression(), imputer=both, max_iter=2).fit(X, Y)
     labelwise = model.validation_.candidate.imputer == 1
     assert len(model.validation_.iteration_losses) == (2 if labelwise else 0)
     only_factors = Mend(
-        preset="fast", imputer=[FactorImputer(**FIXED), Worthless()], max_iter=2
+        LogisticRegression(), imputer=[FactorImputer(**FIXED), Worthless()], max_iter=2
     ).fit(X, Y)
     assert only_factors.validation_.candidate.imputer == 0
     assert only_factors.validation_.iteration_losses == ()
@@ -178,7 +178,7 @@ class Worthless(PerLabelImputer):
 )
 def test_iterations_go_on_while_the_log_loss_falls(problem, options):
     X, Y = problem
-    model = Mend(preset="fast", max_iter=4, **options).fit(X, Y)
+    model = Mend(**{"estimator": LogisticRegression(), "max_iter": 4} | options).fit(X, Y)
     assert ((model.predict_proba(X) >= 0) & (model.predict_proba(X) <= 1)).all()
     result = model.validation_
     losses = result.iteration_losses
@@ -195,10 +195,10 @@ def test_iterations_go_on_while_the_log_loss_falls(problem, options):
 
 def test_one_iteration_is_the_default_and_none_is_counted(problem):
     X, Y = problem
-    model = Mend(preset="fast").fit(X, Y)
+    model = Mend(LogisticRegression()).fit(X, Y)
     assert model.n_iter_ == 1
     assert model.validation_.iteration_losses == ()
-    assert Mend(preset="fast", max_iter=3).fit(X, np.nan_to_num(Y)).n_iter_ == 1
+    assert Mend(LogisticRegression(), max_iter=3).fit(X, np.nan_to_num(Y)).n_iter_ == 1
 
 
 def test_a_second_iteration_changes_what_is_completed(problem):

@@ -24,7 +24,8 @@ def problem():
 
 
 def fitted(X, recorded, how, **options):
-    return Mend(preset="fast", zeros="unlabeled", label_frequency=how, **options).fit(X, recorded)
+    how = {"estimator": LogisticRegression(), "label_frequency": how} | options
+    return Mend(zeros="unlabeled", **how).fit(X, recorded)
 
 
 def test_given_rates_make_each_label_as_frequent_as_it_is(problem):
@@ -81,7 +82,9 @@ def test_wrong_rates_are_named(problem):
 
 def test_an_array_is_cloned_and_validation_take_it(problem):
     X, _, recorded = problem
-    model = Mend(preset="fast", zeros="unlabeled", label_frequency=TRUE, imputed_weights=(1.0, 0.5))
+    model = Mend(
+        LogisticRegression(), zeros="unlabeled", label_frequency=TRUE, imputed_weights=(1.0, 0.5)
+    )
     again = clone(model).fit(X[:300], recorded[:300])
     assert again.validation_ is not None
     np.testing.assert_array_equal(again.label_frequency_, TRUE)
@@ -90,8 +93,8 @@ def test_an_array_is_cloned_and_validation_take_it(problem):
 def test_rates_do_not_matter_to_labels_whose_zeros_are_known(problem):
     X, Y, _ = problem
     seen = np.where(np.random.default_rng(1).random((300, 4)) < 0.4, np.nan, Y[:300])
-    with_rates = Mend(preset="fast", label_frequency=TRUE).fit(X[:300], seen)
-    without = Mend(preset="fast").fit(X[:300], seen)
+    with_rates = Mend(LogisticRegression(), label_frequency=TRUE).fit(X[:300], seen)
+    without = Mend(LogisticRegression()).fit(X[:300], seen)
     np.testing.assert_array_equal(with_rates.predict_proba(X), without.predict_proba(X))
     assert with_rates.label_frequency_ == 1.0
 
@@ -133,5 +136,5 @@ def test_a_given_rate_stays_where_few_zeros_are_in_doubt(problem, rate):
     X, Y, _ = problem
     for row in range(8):
         labels = Labels.from_dense(Y[:60]).with_entries([row], [0], State.UNLABELED)
-        model = Mend(preset="fast", label_frequency=rate, max_iter=2).fit(X[:60], labels)
+        model = Mend(LogisticRegression(), label_frequency=rate, max_iter=2).fit(X[:60], labels)
         np.testing.assert_array_equal(model.label_frequency_, rate)

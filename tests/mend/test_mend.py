@@ -58,7 +58,7 @@ def test_it_learns_more_from_the_same_labels():
         seen = with_gaps(Y, 0.6, seed)
         losses = [
             metrics.log_loss(Y_test, one.fit(X, seen).predict_proba(X_test))
-            for one in (BinaryRelevance(), Mend(preset="fast"))
+            for one in (BinaryRelevance(), Mend(LogisticRegression()))
         ]
         gains.append(losses[0] - losses[1])
     assert np.mean(gains) > 0
@@ -80,7 +80,7 @@ class Wrong(Imputer):
 def test_a_imputation_that_misleads_is_not_used():
     X, Y = generate(300)
     seen = with_gaps(Y, 0.5)
-    mend = Mend(preset="fast", imputer=Wrong()).fit(X, seen)
+    mend = Mend(LogisticRegression(), imputer=Wrong()).fit(X, seen)
     assert mend.validation_.candidate.weight == 0
     assert not mend.imputed_.weights.any()
     plain = BinaryRelevance(LogisticRegression()).fit(X, seen)
@@ -90,7 +90,7 @@ def test_a_imputation_that_misleads_is_not_used():
 def test_what_was_imputed():
     X, Y = generate(400)
     seen = with_gaps(Y, 0.5)
-    mend = Mend(preset="fast").fit(X, seen)
+    mend = Mend(LogisticRegression()).fit(X, seen)
     probabilities, weights, imputer = mend.imputed_
     assert imputer == "PerLabelImputer(estimator=LogisticRegression())"
     assert weights.any()
@@ -107,11 +107,11 @@ def test_positive_only_labels_give_probabilities_of_relevance():
     X_test, Y_test = generate(2000, seed=5)
     recorded = Y * (np.random.default_rng(2).random(Y.shape) < 0.6)
     plain = BinaryRelevance().fit(X, recorded)
-    mend = Mend(preset="fast", zeros="unlabeled").fit(X, recorded)
+    mend = Mend(LogisticRegression(), zeros="unlabeled").fit(X, recorded)
     assert 0.5 < mend.label_frequency_ < 0.8
     scores = [metrics.log_loss(Y_test, one.predict_proba(X_test)) for one in (plain, mend)]
     assert scores[1] < scores[0] - 0.02
-    told = Mend(preset="fast", zeros="unlabeled", label_frequency=0.6).fit(X, recorded)
+    told = Mend(LogisticRegression(), zeros="unlabeled", label_frequency=0.6).fit(X, recorded)
     assert told.label_frequency_ == 0.6
     means = [abs(one.predict_proba(X_test).mean() - Y_test.mean()) for one in (plain, told)]
     assert means[1] < means[0] / 3
@@ -142,7 +142,9 @@ def test_any_classifier_or_regressor(classifier):
 
 def test_any_estimator_as_imputer():
     X, Y = generate(150)
-    mend = Mend(preset="fast", imputer=EstimatorImputer(LabelPrior())).fit(X, with_gaps(Y, 0.4))
+    mend = Mend(LogisticRegression(), imputer=EstimatorImputer(LabelPrior())).fit(
+        X, with_gaps(Y, 0.4)
+    )
     assert mend.predict_proba(X).shape == Y.shape
 
 
@@ -160,7 +162,7 @@ def test_a_column_of_unknowns_is_named():
     seen = with_gaps(Y, 0.3)
     seen[:, 2] = np.nan
     with pytest.warns(LabelWarning, match="label 2 has no observed entry"):
-        mend = Mend(preset="fast").fit(X, seen)
+        mend = Mend(LogisticRegression()).fit(X, seen)
     assert np.ptp(mend.predict_proba(X)[:, 2]) == 0
 
 
@@ -168,7 +170,7 @@ def test_hardly_anything_known():
     X, Y = generate(30)
     seen = np.full(Y.shape, np.nan)
     seen[:2] = Y[:2]
-    mend = Mend(preset="fast").fit(X, seen)
+    mend = Mend(LogisticRegression()).fit(X, seen)
     assert mend.validation_.labels.size == 0
     assert not mend.imputed_.weights.any()
 
@@ -188,8 +190,8 @@ def test_expected_f1_threshold_against_all_thresholds(seed):
 def test_thresholds_decide():
     X, Y = generate(200)
     Y = (Y.cumsum(axis=1) > 5).astype(float)  # rare ones
-    half = Mend(preset="fast", threshold="half").fit(X, with_gaps(Y, 0.3))
-    lower = Mend(preset="fast", threshold="expected_f1").fit(X, with_gaps(Y, 0.3))
+    half = Mend(LogisticRegression(), threshold="half").fit(X, with_gaps(Y, 0.3))
+    lower = Mend(LogisticRegression(), threshold="expected_f1").fit(X, with_gaps(Y, 0.3))
     assert (half.thresholds_ == 0.5).all()
     expected = (lower.predict_proba(X) > lower.thresholds_).astype(int)
     np.testing.assert_array_equal(lower.predict(X), expected)
@@ -199,8 +201,8 @@ def test_thresholds_decide():
 def test_only_labels_that_were_imputed_get_a_threshold():
     X, Y = generate(300)
     Y[:, 1:] = with_gaps(Y, 0.6)[:, 1:]
-    model = Mend(preset="fast").fit(X, Y)
-    everywhere = Mend(preset="fast", threshold="expected_f1").fit(X, Y).thresholds_
+    model = Mend(LogisticRegression()).fit(X, Y)
+    everywhere = Mend(LogisticRegression(), threshold="expected_f1").fit(X, Y).thresholds_
     imputed = model.imputed_.weights > 0
     assert imputed.any()
     assert not imputed[0]
@@ -231,10 +233,10 @@ def test_validation_choose_among_imputers(place):
     X = np.column_stack([X, np.arange(300)])
     imputers = [Opposite(Y), Opposite(Y)]
     imputers[place] = PerLabelImputer()
-    model = Mend(preset="fast", imputer=imputers).fit(X, with_gaps(Y, 0.6))
+    model = Mend(LogisticRegression(), imputer=imputers).fit(X, with_gaps(Y, 0.6))
     assert model.validation_.candidate.weight > 0
     assert model.validation_.candidate.imputer == place
-    alone = Mend(preset="fast", imputer=PerLabelImputer()).fit(X, with_gaps(Y, 0.6))
+    alone = Mend(LogisticRegression(), imputer=PerLabelImputer()).fit(X, with_gaps(Y, 0.6))
     np.testing.assert_allclose(model.predict_proba(X), alone.predict_proba(X))
 
 
@@ -243,13 +245,17 @@ def test_a_given_rate_still_chooses_the_imputer():
     X = np.column_stack([X, np.arange(300)])
     recorded = np.where(np.random.default_rng(2).random(Y.shape) < 0.5, 0.0, Y)
     imputers = [Opposite(Y), PerLabelImputer()]
-    model = Mend(preset="fast", imputer=imputers, label_frequency=0.5, zeros="unlabeled").fit(
-        X, recorded
-    )
+    model = Mend(
+        LogisticRegression(), imputer=imputers, label_frequency=0.5, zeros="unlabeled"
+    ).fit(X, recorded)
     assert model.validation_.candidate == (1.0, 0.75, 1)
     assert model.label_frequency_ == 0.5
     alone = Mend(
-        preset="fast", imputer=imputers, label_frequency=0.5, zeros="unlabeled", ensemble=False
+        LogisticRegression(),
+        imputer=imputers,
+        label_frequency=0.5,
+        zeros="unlabeled",
+        ensemble=False,
     )
     assert alone.fit(X, recorded).validation_.candidate == (1.0, 0.5, 1)
     assert (model.imputed_.weights == 1).all()
@@ -265,7 +271,7 @@ def test_a_given_rate_still_chooses_the_imputer():
 def test_imputers_that_are_none(imputer, error, message):
     X, Y = generate(60)
     with pytest.raises(error, match=message):
-        Mend(preset="fast", imputer=imputer).fit(X, with_gaps(Y, 0.3))
+        Mend(LogisticRegression(), imputer=imputer).fit(X, with_gaps(Y, 0.3))
 
 
 def test_whether_thresholds_help_is_measured():
@@ -300,7 +306,7 @@ def test_unlabeled_zeros_are_averaged():
     recorded = Y * (np.random.default_rng(2).random(Y.shape) < 0.6)
     given = {"zeros": "unlabeled", "label_frequency": 0.6}
     chosen, averaged, alone = (
-        Mend(preset="fast", **given, ensemble=ensemble).fit(X, recorded).predict_proba(X)
+        Mend(LogisticRegression(), **given, ensemble=ensemble).fit(X, recorded).predict_proba(X)
         for ensemble in ("auto", True, False)
     )
     np.testing.assert_allclose(chosen, averaged)
@@ -325,8 +331,8 @@ def test_forests_are_averaged():
 def test_what_zeros_mean_is_heard_of_any_container(container):
     X, Y = generate(300)
     recorded = Y * (np.random.default_rng(2).random(Y.shape) < 0.6)
-    expected = Mend(preset="fast", zeros="unlabeled").fit(X, recorded)
-    found = Mend(preset="fast", zeros="unlabeled").fit(X, container(recorded))
+    expected = Mend(LogisticRegression(), zeros="unlabeled").fit(X, recorded)
+    found = Mend(LogisticRegression(), zeros="unlabeled").fit(X, container(recorded))
     assert found.label_frequency_ == expected.label_frequency_ < 1
     np.testing.assert_allclose(found.predict_proba(X), expected.predict_proba(X))
 
@@ -336,7 +342,7 @@ def test_labels_that_tell_zeros_apart_are_taken_at_their_word():
     labels = Labels.from_dense(Y, zeros="unlabeled")
     known = np.flatnonzero(Y[:, 0] == 0)
     labels = labels.with_entries(known, np.zeros(known.size, dtype=int), State.NEGATIVE)
-    mend = Mend(preset="fast", zeros="unlabeled", label_frequency=0.7).fit(X, labels)
+    mend = Mend(LogisticRegression(), zeros="unlabeled", label_frequency=0.7).fit(X, labels)
     assert not mend.imputed_.probabilities[:, [0]].nnz
     assert mend.imputed_.probabilities.nnz
 
@@ -386,9 +392,9 @@ def test_what_was_imputed_is_what_the_fraction_recorded_stands_for():
     recorded = Y * (np.random.default_rng(2).random(Y.shape) < 0.6)
     expected = (1 - 0.6) / 0.6 * recorded.sum(axis=0)
     for ensemble in ("auto", False):
-        mend = Mend(preset="fast", zeros="unlabeled", label_frequency=0.6, ensemble=ensemble).fit(
-            X, recorded
-        )
+        mend = Mend(
+            LogisticRegression(), zeros="unlabeled", label_frequency=0.6, ensemble=ensemble
+        ).fit(X, recorded)
         assert (mend.imputed_.weights == 1).all()
         total = mend.imputed_.probabilities.sum(axis=0)
         np.testing.assert_allclose(total, expected, rtol=0.05)
@@ -399,7 +405,9 @@ def test_weights_of_unknown_entries_are_tried_beside_unlabeled_zeros():
     labels = hide_entries(Labels.from_dense(Y, zeros="unlabeled"), 0.3, random_state=0).labels
     assert labels.unlabeled
     assert labels.n_observed(unlabeled=True) < Y.size
-    mend = Mend(preset="fast", imputed_weights=(0.25, 1.0), label_frequency=0.7).fit(X, labels)
+    mend = Mend(LogisticRegression(), imputed_weights=(0.25, 1.0), label_frequency=0.7).fit(
+        X, labels
+    )
     assert {candidate.weight for candidate in mend.validation_.candidates} == {0.25, 1.0}
 
 
@@ -409,6 +417,6 @@ def test_a_reader_can_follow_a_fit():
     tool = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(tool)
     X, Y = tool.with_gaps("negative")
-    found = tool.trace(lambda: Mend(preset="fast").fit(X, Y))
+    found = tool.trace(lambda: Mend(LogisticRegression()).fit(X, Y))
     assert len(found.functions) <= 136
     assert len(found.files) <= 29

@@ -8,12 +8,13 @@ import pickle
 import numpy as np
 import pytest
 from scipy import sparse
+from sklearn.linear_model import LogisticRegression
 
 from labelgap import Mend
 from labelgap.kernels.logistic import mean_log_loss
 from labelgap.mend._member import Limits
 from labelgap.mend._portfolio import greedy_weights, shrunken_weights
-from labelgap.mend._portfolio_members import MEMBERS, NetworkMember
+from labelgap.mend._portfolio_members import MEMBERS_OF_PRESET, NetworkMember
 
 
 def with_gaps(n_samples=260, n_labels=3, seed=0, gaps=0.3):
@@ -119,7 +120,9 @@ def test_better_than_one_line_where_labels_are_curved(fitted):
 
 def test_the_leaderboard_is_in_order_and_adds_up(fitted):
     rows = [row for row in fitted.leaderboard_ if not row.skipped]
-    assert {row.name for row in fitted.leaderboard_} == {member.name for member in MEMBERS}
+    assert {row.name for row in fitted.leaderboard_} == {
+        member.name for member in MEMBERS_OF_PRESET["balanced"]
+    }
     assert [row.log_loss for row in rows] == sorted(row.log_loss for row in rows)
     assert sum(row.weight for row in rows) == pytest.approx(1)
     assert all(row.seconds >= 0 for row in rows)
@@ -149,12 +152,12 @@ def test_members_speak_alone(fitted):
     )
     np.testing.assert_allclose(common, fitted.predict_proba(X), atol=1e-9)
     with pytest.raises(ValueError, match="member_proba needs"):
-        Mend(preset="fast").fit(X, X > 0).member_proba(X)
+        Mend(LogisticRegression()).fit(X, X > 0).member_proba(X)
 
 
 def test_a_second_fit_without_members_has_no_leaderboard(fitted):
     X, _, Y = with_gaps()
-    model = pickle.loads(pickle.dumps(fitted)).set_params(preset="fast").fit(X, Y)
+    model = pickle.loads(pickle.dumps(fitted)).set_params(estimator=LogisticRegression()).fit(X, Y)
     assert not hasattr(model, "leaderboard_")
 
 

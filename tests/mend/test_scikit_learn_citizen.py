@@ -16,7 +16,7 @@ from sklearn.svm import LinearSVC
 from labelgap import Mend, as_labels
 from labelgap.fitting import ProgressBar
 from labelgap.imputers import draw_folds
-from labelgap.mend._portfolio_members import MEMBERS
+from labelgap.mend._portfolio_members import MEMBERS_OF_PRESET
 from labelgap.mend._selection import hold_out
 from labelgap.mend._training_rows import TrainingRows, class_weighted
 from labelgap.one_vs_rest import SoftLabel
@@ -180,7 +180,7 @@ def test_a_callback_hears_every_label_and_a_bar_draws_them(table):
     assert all(one.iteration < one.max_iter for one in heard)
     drawn = io.StringIO()
     Mend(callback=ProgressBar("Mend", file=drawn)).fit(X, gaps)
-    assert drawn.getvalue().count("\r") == len(MEMBERS)
+    assert drawn.getvalue().count("\r") == len(MEMBERS_OF_PRESET["balanced"])
 
 
 @pytest.mark.parametrize("model", [Mend(preset="fast"), Mend(), Mend(LinearSVC())], ids=str)

@@ -38,7 +38,7 @@ def test_names_of_labels_help_and_shuffled_ones_do_not(estimator):
     for case, names in (("right", NAMES), ("wrong", list(np.roll(NAMES, 3))), ("none", None)):
         model = Mend(estimator, text_encoder="tfidf", **how)
         found[case] = average_precision(model.fit(TEXTS, Labels.from_dense(Y, names=names)), NEW)
-    assert found["right"] > found["none"] + 0.05
+    assert 1 - found["right"] < 0.7 * (1 - found["none"])
     assert found["wrong"] < found["none"] + 0.02
 
 

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from scipy.special import logit
 from scipy.stats import beta, norm
+from sklearn.linear_model import LogisticRegression
 
 from labelgap import Labels
 from labelgap.mend import Candidate, Mend
@@ -122,7 +123,7 @@ def test_an_ensemble_learns_with_a_frequency_halfway_to_one():
 def test_frequencies_that_are_none(given, message):
     X, Y = np.zeros((4, 1)), np.array([[1, 0, 0], [0, 1, 0], [0, 0, 1], [1, 1, 1]])
     with pytest.raises(ValueError, match=message):
-        Mend(preset="fast", label_frequency=given, zeros="unlabeled").fit(X, Y)
+        Mend(LogisticRegression(), label_frequency=given, zeros="unlabeled").fit(X, Y)
 
 
 def test_the_mode_under_a_beta_prior_is_the_peak_of_the_posterior():

@@ -60,7 +60,7 @@ class Mend(MendPredictions):
     learn from the observed entries. Their mean is weighted by greedy selection: by the log-loss of
     observed entries that a member did not learn from. ``leaderboard_`` says how each member did.
 
-    With an estimator of yours, or ``preset="fast"``, there is one classifier per label. An imputer
+    With an estimator of yours there is one classifier per label. An imputer
     estimates, for every entry that is not known, the probability that it is relevant given the
     features of the row *and its other observed labels*. The classifier of a label is then trained on
     all rows: on those where the label is known, and on the others with these probabilities. Whether
@@ -98,9 +98,9 @@ class Mend(MendPredictions):
         assumption that nothing checks. They are then also imputed with a label frequency halfway
         between c and 1, and predictions are corrected for that.
     preset : {"fast", "balanced", "best"}, default="balanced"
-        How much ``estimator="auto"`` may cost. "fast" is ``LogisticRegression()`` on imputed labels,
-        fitted for all labels together; so is everything with fewer than 100 rows. "best" takes
-        more networks, more trees and kernels of more rows than "balanced".
+        How much ``estimator="auto"`` may cost. "fast" takes linear models alone, "best" more
+        networks, more trees and kernels of more rows than "balanced". Fewer than 100 rows are
+        learned by ``LogisticRegression()``.
     time_limit : float, default=None
         Seconds for ``estimator="auto"``: after half of them no further kind of model begins. The
         linear models are always fitted.
@@ -117,10 +117,10 @@ default="estimate"
     zeros : {"negative", "unlabeled"}, default="negative"
         What a zero means. Labels with unlabeled zeros among them say so themselves.
     threshold : {"auto", "half", "expected_f1"}, float or array of shape (n_labels,), default="auto"
-        Where ``predict`` decides: at 0.5, or per label where the F1 score expected from the
-        probabilities of the training rows is largest. "auto" does the latter where zeros are
-        unlabeled, and for imputed labels if validation says that it raises F1 at recorded entries;
-        and the former for all others. Numbers are used as they are; ``thresholds_`` may be set.
+        Where ``predict`` decides: at 0.5, or per label where the F1 score expected from
+        probabilities is largest. "auto" does the latter where zeros are unlabeled or validation
+        says that it raises F1 at recorded entries (for an estimator of yours, of imputed labels
+        only). Numbers are used as they are; ``thresholds_`` may be set.
     class_weight : dict, "balanced" or None, default=None
         Weights of irrelevant and relevant entries, ``{0: 1, 1: 5}`` say, the same for each label;
         "balanced" gives both the same total. Probabilities are then those of weighted entries. For
@@ -303,7 +303,7 @@ default="estimate"
         if labels.names is None or self.target_.kind != "multilabel":
             texts = None
         self.__dict__.pop("leaderboard_", None)
-        is_combined = isinstance(self.estimator, str) and self.preset != "fast"
+        is_combined = isinstance(self.estimator, str)
         if is_combined:
             check_defaults(self)
         self.unopened_items_ = np.empty(0, dtype=np.intp)
@@ -313,7 +313,8 @@ default="estimate"
         if is_combined and labels.n_samples >= self._fewest_rows:
             self._fit_portfolio(X, labels, table, texts)
             return
-        labels = with_unknown_rows(labels, self.unopened_items_)
+        if self.unopened_items_.size:
+            labels = with_unknown_rows(labels, self.unopened_items_)
         self._fit_estimator(X, labels, table)
         if texts is not None and labels.n_samples >= self._fewest_rows:
             part = clone(self).set_params(callback=None)
@@ -357,14 +358,23 @@ default="estimate"
         self._residuals = ResidualCorrelation.fit(self._portfolio.out_of_fold, labels)
         self.label_frequency_ = self._portfolio.label_frequency
         self.n_iter_ = 1
+        self.thresholds_ = self._thresholds_out_of_fold(labels)
+
+    def _thresholds_out_of_fold(self, labels: Labels) -> np.ndarray:
         given = given_thresholds(self.threshold, labels.n_labels)
-        self.thresholds_ = np.full(labels.n_labels, 0.5) if given is None else given
-        if given is None and (
-            self.threshold == "expected_f1" or (self.threshold == "auto" and labels.unlabeled)
-        ):
-            left_out = log_odds(self._portfolio.out_of_fold)
-            relevance = expit(relevance_log_odds(left_out, self.label_frequency_))
-            self.thresholds_[:] = [expected_f1_threshold(column) for column in relevance.T]
+        if given is not None:
+            return given
+        assert self._portfolio is not None
+        left_out = log_odds(self._portfolio.out_of_fold)
+        relevance = expit(relevance_log_odds(left_out, self.label_frequency_))
+        raises_f1 = labels.unlabeled or self.threshold == "expected_f1"
+        if self.threshold == "auto" and not labels.unlabeled:
+            observed = [labels.column(label) for label in range(labels.n_labels)]
+            said = [relevance[rows, label] for label, (rows, _) in enumerate(observed)]
+            raises_f1 = expected_f1_helps(said, [values for _, values in observed])
+        if self.threshold == "half" or not raises_f1:
+            return np.full(labels.n_labels, 0.5)
+        return np.array([expected_f1_threshold(column) for column in relevance.T])
 
     def _fit_estimator(self, X: Any, labels: Labels, table: TrainingRows) -> None:
         """Impute the labels, validate that this helps, and train the estimator."""
@@ -406,10 +416,13 @@ default="estimate"
             probabilities = self._predict_proba(X)[:, chosen]
             self.thresholds_[chosen] = [expected_f1_threshold(column) for column in probabilities.T]
 
+    def _single_estimator(self) -> Any:
+        """The classifier of one label; of a few rows where there is none."""
+        return LogisticRegression() if isinstance(self.estimator, str) else self.estimator
+
     def _start(self, X: Any, labels: Labels) -> SelfTraining:
         """Return what fits and validates, with the parameters checked."""
-        estimator = LogisticRegression() if isinstance(self.estimator, str) else self.estimator
-        estimator = frame_estimator(estimator, X)
+        estimator = frame_estimator(self._single_estimator(), X)
         check_device(estimator, self.device)
         if self.imputer is None:
             imputers: list[Imputer] = [
@@ -447,8 +460,7 @@ default="estimate"
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
-        estimator = LogisticRegression() if isinstance(self.estimator, str) else self.estimator
-        accepted = get_tags(estimator).input_tags
+        accepted = get_tags(self._single_estimator()).input_tags
         tags.input_tags.sparse = accepted.sparse
         tags.input_tags.allow_nan = accepted.allow_nan
         return tags

@@ -20,7 +20,7 @@ def check_defaults(mend: Any) -> None:
         if getattr(mend, name) != default:
             raise ValueError(
                 f"{name} is for one classifier per label: give an estimator, such as "
-                'LogisticRegression(), or preset="fast"'
+                "LogisticRegression()"
             )
 
 

@@ -110,8 +110,7 @@ class MendPredictions(LabelGapClassifier):
         X = readable_by_workers(without_texts(self._validate_predict(X))[0])
         if self._portfolio is None:
             raise ValueError(
-                f"member_proba needs at least {self._fewest_rows} training rows, "
-                'estimator="auto" and preset="balanced" or "best"'
+                f'member_proba needs estimator="auto" and at least {self._fewest_rows} training rows'
             )
         found = self._portfolio.member_probabilities(X)
         return {
@@ -147,8 +146,8 @@ class MendPredictions(LabelGapClassifier):
     def _residual_model(self) -> ResidualCorrelation:
         if self._portfolio is None or self.target_.kind != "multilabel":
             raise ValueError(
-                "known labels need a label matrix, at least "
-                f'{self._fewest_rows} training rows, estimator="auto" and preset="balanced" or "best"'
+                'known labels need estimator="auto", a label matrix, and at least '
+                f"{self._fewest_rows} training rows"
             )
         return self._residuals
 

@@ -20,7 +20,7 @@ from labelgap.kernels.probabilities import log_odds
 from labelgap.labels import Labels
 from labelgap.mend._imputed_targets import impute_targets
 from labelgap.mend._member import Limits, Member, Teaching, accelerator, fold_of_rows
-from labelgap.mend._portfolio_members import MEMBERS
+from labelgap.mend._portfolio_members import MEMBERS_OF_PRESET
 
 _STEPS = 50
 # positives after which a label's own weights count as much as the common ones
@@ -95,71 +95,107 @@ def fit_portfolio(
     ``frequency_of`` is given its log-odds, and returns the label frequency. Rows of one of the
     ``groups`` are in one fold. The callback is called after each kind of model.
     """
-    begin = time.perf_counter()
+    members = MEMBERS_OF_PRESET[preset]
     limits = Limits.of(preset, device or accelerator(), n_jobs).for_table(*labels.shape)
     rows, values = observed_values(labels, rng)
     folds = fold_of_rows(labels.n_samples, limits.n_folds, rng, groups)
-    teaching = Teaching(X, labels, folds, {})
-    fitted: list[_Fitted] = []
-    skipped = []
-    label_frequency: Any = 1.0
-    step = (lambda: None) if callback is None else counting(callback, len(MEMBERS))
-    for make in MEMBERS:
-        if make.learns_from_imputed and teaching.imputed is None:
-            weights, mean = _weighted_mean(fitted, rows, values)
-            if labels.unlabeled:
-                label_frequency = frequency_of(log_odds(mean))
-            members = [one.member for one in fitted]
-            imputed = impute_targets(teaching, members, weights, mean, label_frequency)
-            teaching = teaching._replace(imputed=imputed)
-        member: Member = make(limits, int(rng.integers(2**31 - 1)))
-        spent = time.perf_counter() - begin
-        reason = member.reason_to_skip(teaching)
-        if not reason and fitted and time_limit is not None and spent > 0.5 * time_limit:
-            reason = f"the time limit of {time_limit:g} s is near"
-        out_of_fold = None
-        if not reason:
-            out_of_fold = member.fit(teaching, None if time_limit is None else time_limit - spent)
-            reason = member.gave_up
-        if out_of_fold is None:
-            skipped.append(LeaderboardRow(member.name, np.nan, np.nan, 0.0, reason))
-        else:
-            seconds = time.perf_counter() - begin - spent
-            fitted.append(_Fitted(member, out_of_fold, seconds))
+    building = _Building(Teaching(X, labels, folds, {}), rows, values, frequency_of, time_limit)
+    step = (lambda: None) if callback is None else counting(callback, len(members))
+    for make in members:
+        if make.learns_from_imputed:
+            building.impute()
+        building.add(make(limits, int(rng.integers(2**31 - 1))))
         step()
-    used = worth_keeping([one.out_of_fold[rows] for one in fitted], values)
-    weights, mean = _weighted_mean([fitted[k] for k in used], rows, values)
-    leaderboard = skipped
-    for k, one in enumerate(fitted):
-        weight, seconds = 0.0, one.seconds
-        if k in used:
+    return building.finish()
+
+
+class _Building:
+    """A portfolio while its members are fitted, one after the other."""
+
+    def __init__(
+        self,
+        teaching: Teaching,
+        rows: np.ndarray,
+        values: np.ndarray,
+        frequency_of: Callable[[np.ndarray], Any],
+        time_limit: float | None,
+    ) -> None:
+        self.teaching = teaching
+        self.rows, self.values = rows, values
+        self.frequency_of = frequency_of
+        self.time_limit = time_limit
+        self.begin = time.perf_counter()
+        self.fitted: list[_Fitted] = []
+        self.leaderboard: list[LeaderboardRow] = []
+        self.label_frequency: Any = None
+
+    def seconds_left(self) -> float | None:
+        if self.time_limit is None:
+            return None
+        return self.time_limit - (time.perf_counter() - self.begin)
+
+    def impute(self) -> None:
+        """Impute the labels by the mean of the members so far, once."""
+        if self.teaching.imputed is not None:
+            return
+        weights, mean = self._weighted_mean(self.fitted)
+        members = [one.member for one in self.fitted]
+        self._find_frequency(mean)
+        imputed = impute_targets(self.teaching, members, weights, mean, self.label_frequency)
+        self.teaching = self.teaching._replace(imputed=imputed)
+
+    def add(self, member: Member) -> None:
+        """Fit a member, or say why not."""
+        start, left, limit = time.perf_counter(), self.seconds_left(), self.time_limit
+        reason = member.reason_to_skip(self.teaching)
+        if not reason and self.fitted and left and limit and left < 0.5 * limit:
+            reason = f"the time limit of {limit:g} s is near"
+        found = None
+        if not reason:
+            found = member.fit(self.teaching, left)
+            reason = member.gave_up
+        if found is None:
+            self.leaderboard.append(LeaderboardRow(member.name, np.nan, np.nan, 0.0, reason))
+        else:
+            self.fitted.append(_Fitted(member, found, time.perf_counter() - start))
+
+    def finish(self) -> Portfolio:
+        """Choose the weights, and fit those that have some to all rows."""
+        used = worth_keeping([one.out_of_fold[self.rows] for one in self.fitted], self.values)
+        weights, mean = self._weighted_mean([self.fitted[k] for k in used])
+        weight_of = dict(zip(used, weights.mean(axis=1).tolist(), strict=True))
+        for k, (member, out_of_fold, seconds) in enumerate(self.fitted):
             start = time.perf_counter()
-            left = None if time_limit is None else max(0.0, time_limit - (start - begin))
-            one.member.refit(teaching, left)
-            weight = float(weights[used.index(k)].mean())
+            if k in weight_of:
+                left = self.seconds_left()
+                member.refit(self.teaching, None if left is None else max(0.0, left))
             seconds += time.perf_counter() - start
-        loss = mean_log_loss(one.out_of_fold[rows], values)
-        leaderboard.append(LeaderboardRow(one.member.name, loss, seconds, weight))
-    # the skipped ones, without a loss, come last
-    leaderboard.sort(key=lambda row: (bool(row.skipped), row.log_loss))
-    members = [fitted[k].member for k in used]
-    return Portfolio(members, weights, leaderboard, mean, label_frequency)
+            loss = mean_log_loss(out_of_fold[self.rows], self.values)
+            row = LeaderboardRow(member.name, loss, seconds, weight_of.get(k, 0.0))
+            self.leaderboard.append(row)
+        # the skipped ones, without a loss, come last
+        self.leaderboard.sort(key=lambda row: (bool(row.skipped), row.log_loss))
+        self._find_frequency(mean)
+        members = [self.fitted[k].member for k in used]
+        return Portfolio(members, weights, self.leaderboard, mean, self.label_frequency)
+
+    def _find_frequency(self, mean: np.ndarray) -> None:
+        if self.label_frequency is None:
+            unlabeled = self.teaching.labels.unlabeled
+            self.label_frequency = self.frequency_of(log_odds(mean)) if unlabeled else 1.0
+
+    def _weighted_mean(self, fitted: Sequence[_Fitted]) -> tuple[np.ndarray, np.ndarray]:
+        weights = shrunken_weights([one.out_of_fold[self.rows] for one in fitted], self.values)
+        mean = np.zeros_like(fitted[0].out_of_fold)
+        for own, one in zip(weights.astype(np.float32), fitted, strict=True):
+            mean += own * one.out_of_fold
+        return weights, mean
 
 
 def worth_keeping(out_of_fold: Sequence[np.ndarray], values: np.ndarray) -> list[int]:
     """Return the positions of the members with more than a little weight for all labels."""
     weights = greedy_weights(out_of_fold, values)
     return np.flatnonzero(weights >= min(_LEAST_WEIGHT, weights.max())).tolist()
-
-
-def _weighted_mean(
-    fitted: Sequence[_Fitted], rows: np.ndarray, values: np.ndarray
-) -> tuple[np.ndarray, np.ndarray]:
-    weights = shrunken_weights([one.out_of_fold[rows] for one in fitted], values)
-    mean = np.zeros_like(fitted[0].out_of_fold)
-    for own, one in zip(weights.astype(np.float32), fitted, strict=True):
-        mean += own * one.out_of_fold
-    return weights, mean
 
 
 def observed_values(labels: Labels, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:

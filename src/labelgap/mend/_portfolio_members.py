@@ -308,13 +308,7 @@ def _quietly_fitted(model: Any, X: Any, labels: Labels) -> Any:
         return model.fit(X, labels)
 
 
+_LINEAR: tuple[type[Member], ...] = (LinearMember, LabelTreeMember)
+_ALL = (*_LINEAR, NetworkMember, ImputedNetworkMember, ForestMember, NeighborsMember, KernelMember)
 # in the order in which they are fitted: those that impute for the others first
-MEMBERS: tuple[type[Member], ...] = (
-    LinearMember,
-    LabelTreeMember,
-    NetworkMember,
-    ImputedNetworkMember,
-    ForestMember,
-    NeighborsMember,
-    KernelMember,
-)
+MEMBERS_OF_PRESET = {"fast": _LINEAR, "balanced": _ALL, "best": _ALL}

@@ -88,11 +88,12 @@ class ValidationResult(NamedTuple):
     Examples
     --------
     >>> import numpy as np
+    >>> from sklearn.linear_model import LogisticRegression
     >>> from labelgap import Mend
     >>> rng = np.random.default_rng(0)
     >>> X = rng.normal(size=(200, 2))
     >>> Y = np.where(rng.random((200, 2)) < 0.3, np.nan, X > 0)
-    >>> Mend(preset="fast").fit(X, Y).validation_.labels.tolist()
+    >>> Mend(LogisticRegression()).fit(X, Y).validation_.labels.tolist()
     [0, 1]
     """
 
