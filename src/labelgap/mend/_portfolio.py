@@ -134,6 +134,10 @@ class _Building:
             return None
         return self.time_limit - (time.perf_counter() - self.begin)
 
+    def _is_half_over(self) -> bool:
+        spent = time.perf_counter() - self.begin
+        return self.time_limit is not None and spent > 0.5 * self.time_limit
+
     def impute(self) -> None:
         """Impute the labels by the mean of the members so far, once."""
         if self.teaching.imputed is not None:
@@ -146,10 +150,10 @@ class _Building:
 
     def add(self, member: Member) -> None:
         """Fit a member, or say why not."""
-        start, left, limit = time.perf_counter(), self.seconds_left(), self.time_limit
+        start, left = time.perf_counter(), self.seconds_left()
         reason = member.reason_to_skip(self.teaching)
-        if not reason and self.fitted and left and limit and left < 0.5 * limit:
-            reason = f"the time limit of {limit:g} s is near"
+        if not reason and self.fitted and self._is_half_over():
+            reason = f"the time limit of {self.time_limit:g} s is near"
         found = None
         if not reason:
             found = member.fit(self.teaching, left)

@@ -309,6 +309,13 @@ def _quietly_fitted(model: Any, X: Any, labels: Labels) -> Any:
 
 
 _LINEAR: tuple[type[Member], ...] = (LinearMember, LabelTreeMember)
-_ALL = (*_LINEAR, NetworkMember, ImputedNetworkMember, ForestMember, NeighborsMember, KernelMember)
+_MORE: tuple[type[Member], ...] = (
+    NetworkMember,
+    ImputedNetworkMember,
+    ForestMember,
+    NeighborsMember,
+    KernelMember,
+)
+_ALL = (*_LINEAR, *_MORE)
 # in the order in which they are fitted: those that impute for the others first
 MEMBERS_OF_PRESET = {"fast": _LINEAR, "balanced": _ALL, "best": _ALL}
