@@ -8,6 +8,8 @@ from typing import Any
 
 from measured_rows import read_rows
 
+from labelgap_papers.bench.statistics import PairedComparison, holm
+
 READ = ("predictors", "complete-labels")
 COMPLETE = ("bibtex", "delicious", "mediamill", "eurlex4k")
 SHOWN = (
@@ -101,5 +103,8 @@ def against_all(scores: Scores, gap: str) -> Rows:
             row = {"experiment": "methods", "gap": gap, "method": method, "sets": len(gains)}
             row |= {"better": sum(gain > 0 for gain in gains), "gain": statistics.mean(gains)}
             row |= {"least": min(gains), "seconds": statistics.mean(seconds)}
+            row["p"] = PairedComparison(tuple(gains)).wilcoxon_p
             found.append(row)
+    for row, corrected in zip(found, holm([row["p"] for row in found]), strict=True):
+        row["corrected"] = float(corrected)
     return found
