@@ -55,7 +55,7 @@ class OutOfMemoryError(RuntimeError):
 
 
 class Means:
-    """Scores of a label that all rows fraction, after it has slept or done worse."""
+    """Scores of a label that all rows share, after it has slept or done worse."""
 
     def __init__(self, shrink: float = 0.0, sleep: float = 0.0, fail: str = "") -> None:
         self.shrink, self.sleep, self.fail = shrink, sleep, fail

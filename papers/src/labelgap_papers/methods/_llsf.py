@@ -1,4 +1,4 @@
-"""Sparse regression with label-specific features, and correlated labels that fraction them."""
+"""Sparse regression with label-specific features, and correlated labels that share them."""
 
 from __future__ import annotations
 

@@ -69,7 +69,7 @@ class SFUS(LinearSelector):
 
         min  sum_i ||x_i W - y_i|| + alpha sum_f ||w_f|| + beta ||W - Q Q'W||_F^2,   Q'Q = I,
 
-    where the columns of Q span a subspace of features that labels fraction. The score of a feature
+    where the columns of Q span a subspace of features that labels share. The score of a feature
     is the length of its row of W.
 
     Parameters

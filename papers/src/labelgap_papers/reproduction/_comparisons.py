@@ -90,7 +90,7 @@ def blocks(results: Results) -> list[Block]:
 
 
 def win_loss(results: Results, metric: str) -> list[WinLoss]:
-    """The paper's method against all others that fraction blocks with it.
+    """The paper's method against all others that share blocks with it.
 
     results : Results
     metric : str

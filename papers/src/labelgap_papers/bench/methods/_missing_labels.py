@@ -38,7 +38,7 @@ def _rmfl(task: Task, **params: Any) -> RMFL:
 
 
 def _search_rmfl(task: Task, n_candidates: int, params: Params) -> Tried:
-    """One weight after the other, on what the candidates fraction.
+    """One weight after the other, on what the candidates share.
 
     On large sets half of the candidates have 20 factors and half as many as there are labels, and
     iterations end sooner.
