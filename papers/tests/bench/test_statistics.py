@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 
 import numpy as np
@@ -73,9 +74,20 @@ def test_holm_by_hand():
 
 
 @settings(deadline=None)
-@given(st.lists(st.floats(0, 1), min_size=1, max_size=12))
-def test_holm_is_that_of_statsmodels(p_values):
+@given(st.lists(st.floats(0, 1), min_size=1, max_size=6))
+def test_holm_is_the_closure_of_bonferroni(p_values):
+    """A hypothesis is rejected when every set of hypotheses that it belongs to is."""
+    places = range(len(p_values))
+    sets = [some for size in places for some in itertools.combinations(places, size + 1)]
+    worth = {some: min(1.0, len(some) * min(p_values[k] for k in some)) for some in sets}
+    closed = [max(p for some, p in worth.items() if k in some) for k in places]
+    assert holm(p_values) == pytest.approx(closed, abs=1e-12)
+
+
+def test_holm_is_that_of_statsmodels():
+    # once: each call of it collects the garbage of the whole process
     multitest = pytest.importorskip("statsmodels.stats.multitest")
+    p_values = np.random.default_rng(0).random(12) ** 3
     theirs = multitest.multipletests(p_values, method="holm")[1]
     assert holm(p_values) == pytest.approx(theirs, abs=1e-12)
 
