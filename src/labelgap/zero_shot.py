@@ -169,7 +169,7 @@ class ZeroShotClassifier(LabelGapClassifier):
         has_text = label_text is not None or labels.texts is not None
         if cooccurrence is None and not has_text and not labels.unseen.any():
             self.seen_ = np.ones(len(self.classes_), dtype=bool)
-            return labels, _counts_of(labels)
+            return labels, count_cooccurrence(labels)
         if self.target_.kind != "multilabel":
             given = "label_text" if cooccurrence is None else "cooccurrence"
             raise ValueError(
@@ -236,10 +236,6 @@ def prior_of_unconnected(labels: Labels, cooccurrence: Cooccurrence) -> np.ndarr
     n_items = occurrences(cooccurrence)
     not_counted = cooccurrence.missing[:, cooccurrence.unseen].T @ n_items
     return fraction / (n_items.sum() - not_counted + 1)
-
-
-def _counts_of(labels: Labels) -> Cooccurrence:
-    return count_cooccurrence(labels)
 
 
 def _refuse_unseen(labels: Labels) -> None:

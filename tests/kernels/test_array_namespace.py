@@ -1,12 +1,9 @@
 from __future__ import annotations
 
-import sys
-
 import numpy as np
 import pytest
 from scipy import sparse
 
-from labelgap.kernels import array_namespace as module
 from labelgap.kernels.array_namespace import array_namespace, reads_in_place, to_numpy
 
 
@@ -46,15 +43,6 @@ def test_what_is_no_array_is_refused():
         to_numpy([1.0])
     with pytest.raises(TypeError, match="sparse"):
         to_numpy(sparse.csr_array(np.eye(2)))
-
-
-def test_the_package_of_its_own_goes_before_the_copy(monkeypatch):
-    import sklearn.externals.array_api_compat as copy
-
-    monkeypatch.setitem(sys.modules, "array_api_compat", None)
-    assert module._compatibility() is copy
-    monkeypatch.setitem(sys.modules, "array_api_compat", np)
-    assert module._compatibility() is np
 
 
 def test_products_read_rows_columns_and_slices_where_they_are():

@@ -32,12 +32,6 @@ class Progress:
     objective: float
     seconds: float
 
-    @property
-    def seconds_left(self) -> float:
-        """Seconds to the last iteration at the pace so far; convergence may come earlier."""
-        done = self.iteration + 1
-        return self.seconds / done * (self.max_iter - done)
-
 
 @dataclass
 class Trace:

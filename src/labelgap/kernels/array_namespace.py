@@ -25,11 +25,8 @@ __all__ = [
 
 
 def _compatibility() -> ModuleType:
-    """``array_api_compat``, or the copy of it that scikit-learn brings."""
-    try:
-        return importlib.import_module("array_api_compat")
-    except ImportError:
-        return importlib.import_module("sklearn.externals.array_api_compat")
+    """The copy of ``array_api_compat`` that scikit-learn brings."""
+    return importlib.import_module("sklearn.externals.array_api_compat")
 
 
 def _is_numpy(array: Any) -> bool:

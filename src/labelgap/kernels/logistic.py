@@ -28,7 +28,6 @@ __all__ = [
     "fit_logistic",
     "likelihoods",
     "log_losses",
-    "logistic_objective",
     "mean_log_loss",
 ]
 
@@ -125,12 +124,6 @@ def fit_logistic(
         n_iter[open_labels] += 1
     W[:, open_labels] = place
     return W, n_iter
-
-
-def logistic_objective(features: Features, targets: LogisticTargets, C: Any, W: Any) -> Any:
-    """Return the objective of every label."""
-    xp = array_namespace(targets.probabilities)
-    return _Problem(xp, features, targets, C, None).value(W, linear_part(features, W))
 
 
 class _Problem(NamedTuple):

@@ -10,7 +10,7 @@ import numpy as np
 
 from labelgap.labels._label_frames import frame_names, has_default_names
 from labelgap.labels._labels import Labels
-from labelgap.labels.states import ImplicitName, ZerosName
+from labelgap.labels.states import ZerosName
 
 _POSITIONS = "y.to_numpy() where the rows of X and y are already in one order"
 
@@ -140,16 +140,12 @@ def _joined_on(X: Any, y: Any, item: str, zeros: ZerosName) -> AlignedRows:
     if is_long and len(set(listed)) < len(listed):
         _check_once(ids, "X", f"column {item!r}")
         values = table[rest[1]].to_list() if len(rest) == 2 else None
-        tags, implicit = table[rest[0]].to_list(), _implicit(zeros)
+        tags = table[rest[0]].to_list()
         _positions(listed, ids, f"column {item!r}", both=False, names=("y", "X"))
-        labels = Labels.from_long(listed, tags, values, item_order=ids, implicit=implicit)
+        labels = Labels.from_long(listed, tags, values, item_order=ids, implicit=zeros)
         return AlignedRows(features, labels, item)
     order = _positions(ids, listed, f"column {item!r}")
     return AlignedRows(features, table.drop(item)[order].to_native(), item)
-
-
-def _implicit(zeros: ZerosName) -> ImplicitName:
-    return "unlabeled" if zeros == "unlabeled" else "negative"
 
 
 def _ids(frame: Any, item: str) -> list:

@@ -27,12 +27,9 @@ A metric that is undefined altogether is NaN, with scikit-learn's ``UndefinedMet
 from labelgap.metrics._decision_metrics import f1, hamming_loss, jaccard, subset_accuracy
 from labelgap.metrics._metric_evaluation import (
     DEFAULT_METRICS,
-    MultiScorer,
-    Scorer,
     evaluate,
     get_multi_scorer,
     get_scorer,
-    scorer_names,
 )
 from labelgap.metrics._metric_registry import CONVENTIONS, METRICS, Metric, convention, get_metric
 from labelgap.metrics._probability_metrics import brier, calibration_error, log_loss
@@ -56,8 +53,6 @@ __all__ = [
     "DEFAULT_METRICS",
     "METRICS",
     "Metric",
-    "MultiScorer",
-    "Scorer",
     "auc",
     "average_precision",
     "brier",
@@ -79,6 +74,5 @@ __all__ = [
     "propensities",
     "propensity_scored_precision_at_k",
     "ranking_loss",
-    "scorer_names",
     "subset_accuracy",
 ]

@@ -10,7 +10,7 @@ import numpy as np
 
 from labelgap.metrics._decision_metrics import CheckedDecisions
 from labelgap.metrics._metric_inputs import check_truth, in_order_of
-from labelgap.metrics._metric_registry import METRICS, Metric, get_metric
+from labelgap.metrics._metric_registry import Metric, get_metric
 from labelgap.metrics._ranked_entries import CheckedScores
 
 Request = tuple[Metric, dict[str, Any]]
@@ -131,25 +131,7 @@ def _check_given(requests: Mapping[str, Request], given: Mapping[str, Any]) -> N
 
 @dataclass(frozen=True, repr=False)
 class Scorer:
-    """Score an estimator by one metric, greater is better; made by `get_scorer`.
-
-    Parameters
-    ----------
-    name : str
-        A name from `scorer_names`.
-    params : mapping, default={}
-        Parameters of the metric.
-
-    See Also
-    --------
-    get_scorer : makes one.
-
-    Examples
-    --------
-    >>> from labelgap.metrics import Scorer
-    >>> Scorer("hamming_loss").sign
-    -1
-    """
+    """What `get_scorer` returns; ``sign`` is -1 for a loss, so that greater is better."""
 
     name: str
     params: Mapping[str, Any] = field(default_factory=dict)
@@ -159,7 +141,6 @@ class Scorer:
 
     @property
     def sign(self) -> int:
-        """-1 for a loss, which is negated so that greater is better."""
         return 1 if get_metric(self.name).greater_is_better else -1
 
     def __call__(self, estimator: Any, X: Any, y: Any) -> float:
@@ -177,25 +158,7 @@ class Scorer:
 
 @dataclass(frozen=True, repr=False)
 class MultiScorer:
-    """Score an estimator by several metrics, greater is better; made by `get_multi_scorer`.
-
-    Each kind of prediction is made once, and sorted once, for all metrics.
-
-    Parameters
-    ----------
-    metrics : mapping
-        As in `evaluate`.
-
-    See Also
-    --------
-    get_multi_scorer : makes one.
-
-    Examples
-    --------
-    >>> from labelgap.metrics import MultiScorer
-    >>> MultiScorer({"P@1": "precision_at_1"})
-    get_multi_scorer({'P@1': 'precision_at_1'})
-    """
+    """What `get_multi_scorer` returns: each kind of prediction is made, and sorted, only once."""
 
     metrics: Mapping[str, Any]
 
@@ -234,7 +197,7 @@ def get_scorer(name: str, **params: Any) -> Scorer:
     Parameters
     ----------
     name : str
-        A name from `scorer_names`.
+        A name from `METRICS`.
     **params
         Parameters of the metric, such as ``k`` or ``average``.
 
@@ -278,22 +241,6 @@ def get_multi_scorer(metrics: Sequence[str] | Mapping[str, Any]) -> MultiScorer:
     return MultiScorer(
         dict(metrics) if isinstance(metrics, Mapping) else {name: name for name in metrics}
     )
-
-
-def scorer_names() -> list[str]:
-    """Return all names that `get_scorer` takes.
-
-    See Also
-    --------
-    get_scorer : takes these names.
-
-    Examples
-    --------
-    >>> from labelgap.metrics import scorer_names
-    >>> "f1_macro" in scorer_names()
-    True
-    """
-    return sorted(METRICS)
 
 
 def predict_for(needs: str, estimator: Any, X: Any) -> Any:

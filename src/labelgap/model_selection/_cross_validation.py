@@ -40,7 +40,7 @@ def cross_validate(
     groups : array-like of shape (n_samples,), default=None
         Rows of one group stay together; a number of folds then means ``GroupKFold``.
     scoring : str, callable, list or dict, default=None
-        Names of :func:`labelgap.metrics.scorer_names`, or scikit-learn's for the same metrics; a
+        Names of ``labelgap.metrics.METRICS``, or scikit-learn's for the same metrics; a
         loss, with or without the prefix ``neg_``, is negated. None is the estimator's ``score``.
     cv : int, splitter or iterable of splits, default=None
         None means 5 folds of :class:`IterativeStratification`.
