@@ -118,3 +118,14 @@ def test_another_library(rng):
     )
     W, _ = fit_logistic(prepare_features(torch.asarray(X)), there, 0.5)
     np.testing.assert_allclose(to_numpy(W), expected, atol=1e-9)
+
+
+def test_rows_drawn_for_rare_labels_lead_to_the_same_minimum(rng):
+    X = sparse.random_array((3000, 60), density=0.1, rng=rng, format="csr")
+    Y = np.asarray((X[:, :4].toarray() > [0.5, 0.9, 0.97, 0.99]) * 1.0)
+    C = np.array([1.0, 10.0, 100.0, 1000.0])
+    targets = LogisticTargets(Y, np.ones_like(Y))
+    drawn, n_iter = fit_logistic(prepare_features(X), targets, C, tol=1e-7)
+    exact, _ = fit_logistic(prepare_features(X.toarray()), targets, C, tol=1e-7)
+    np.testing.assert_allclose(drawn, exact, atol=1e-3 * np.abs(exact).max())
+    assert n_iter.max() < 40
