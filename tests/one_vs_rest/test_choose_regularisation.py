@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 from functools import partial
 
 import numpy as np
@@ -11,7 +12,7 @@ from sklearn.linear_model import LogisticRegression
 
 from labelgap import BinaryRelevance, as_labels
 from labelgap.metrics import log_loss
-from labelgap.one_vs_rest import choose_strengths, known_entries
+from labelgap.one_vs_rest import choose_pruning, choose_strengths, known_entries
 
 
 @pytest.fixture
@@ -82,6 +83,32 @@ def test_binary_relevance_chooses_it_and_predicts_better(rng):
 
 def test_the_strength_belongs_to_the_default_classifier(rng):
     X = rng.normal(size=(50, 3))
-    with pytest.raises(ValueError, match="set it in the estimator, LogisticRegression"):
+    with pytest.raises(ValueError, match="LogisticRegression has settings of its own"):
         BinaryRelevance(LogisticRegression(), C=0.1).fit(X, (X > 0) * 1.0)
     assert not hasattr(BinaryRelevance(LogisticRegression()).fit(X, (X > 0) * 1.0), "C_")
+
+
+def test_coefficients_that_say_little_are_dropped(rng):
+    X = sparse.csr_array(rng.random((400, 50)) * (rng.random((400, 50)) < 0.2))
+    Y = (X[:, :3].toarray() > 0.3) * 1.0
+    labels = as_labels(Y)
+    C = np.full(3, 10.0)
+    read = partial(known_entries, labels)
+    fraction = choose_pruning(X, read, labels.n_positives(axis=0), C)
+    whole, pruned = BinaryRelevance(C=10.0), BinaryRelevance(C=10.0, prune=fraction)
+    probabilities = [model.fit(X, Y).predict_proba(X) for model in (whole, pruned)]
+    assert fraction > 0
+    assert sparse.issparse(pruned.coef_)
+    assert pruned.coef_.nnz < 0.5 * whole.coef_.size
+    assert np.abs(probabilities[0] - probabilities[1]).mean() < 0.05
+
+
+def test_sparse_coefficients_survive_a_pickle(rng):
+    X = sparse.csr_array(rng.random((60, 9)))
+    Y = np.column_stack([rng.integers(2, size=60), np.zeros(60)])
+    model = BinaryRelevance(C=1.0, prune=0.05).fit(X, Y)
+    again = pickle.loads(pickle.dumps(model))
+    np.testing.assert_array_equal(again.predict_proba(X), model.predict_proba(X))
+    expected = model.estimators_[0].predict_proba(X)[:, 1]
+    np.testing.assert_allclose(model.predict_proba(X)[:, 0], expected, atol=1e-6)
+    np.testing.assert_allclose(model.predict_proba(X.toarray()), model.predict_proba(X), atol=1e-6)

@@ -5,16 +5,17 @@ from __future__ import annotations
 import warnings
 from dataclasses import KW_ONLY
 from functools import partial
-from numbers import Integral
+from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
+from scipy import sparse
 from scipy.special import expit
 from sklearn.base import clone
 from sklearn.linear_model import LogisticRegression
 from sklearn.linear_model._base import LinearClassifierMixin
 from sklearn.utils import get_tags
-from sklearn.utils._param_validation import HasMethods, StrOptions
+from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.extmath import safe_sparse_dot
 from sklearn.utils.metaestimators import available_if
 
@@ -25,6 +26,7 @@ from labelgap.labels import Labels, LabelWarning, State
 from labelgap.one_vs_rest import (
     ConstantLabel,
     apply_per_label,
+    choose_pruning,
     choose_strengths,
     fit_per_label,
     fit_stored,
@@ -35,7 +37,9 @@ from labelgap.one_vs_rest import (
 from labelgap.parameters import POSITIVE, parameter, with_parameters
 
 # of the mean loss: rankings do not change any more
-_TOL = 1e-3
+_TOL = 2e-3
+# coefficients that are all kept: 32 MB
+_MOST_DENSE = 2**22
 
 
 def _has_probabilities(self: BinaryRelevance) -> bool:
@@ -63,6 +67,11 @@ class BinaryRelevance(LabelGapClassifier):
     C : "auto" or float, default="auto"
         Inverse strength of the regularisation of the default classifier. "auto" chooses one for
         labels of similar frequency, by the log-loss of known entries of rows left out.
+    prune : "auto" or float, default="auto"
+        Without ``estimator``: the smallest coefficients of each label are dropped while their squares
+        make up less than this fraction of all, and the others are sparse. "auto" keeps all where
+        they take 32 MB at most, and otherwise takes the largest of a few fractions that costs half a
+        percent of the log-loss of rows left out.
     unknown : {"ignore", "negative"}, default="ignore"
         Whether a row with an unknown entry is left out for that label, or counts as a zero.
         Unlabeled zeros count as zeros in both cases.
@@ -76,8 +85,10 @@ class BinaryRelevance(LabelGapClassifier):
     ----------
     estimators_ : list of length n_labels
         The classifier of each label.
-    coef_ : ndarray of shape (n_labels, n_features)
+    coef_ : ndarray or CSR array of shape (n_labels, n_features)
         Only when the classifiers are linear; rows of zeros for constant labels.
+    prune_ : float
+        Only without ``estimator``: the fraction of the squares that was dropped.
     C_ : ndarray of shape (n_labels,)
         Only without ``estimator``: the C of each label.
     intercept_ : ndarray of shape (n_labels,)
@@ -116,6 +127,7 @@ class BinaryRelevance(LabelGapClassifier):
     )
     _: KW_ONLY
     C: Any = parameter("auto", StrOptions({"auto"}), POSITIVE)
+    prune: Any = parameter("auto", StrOptions({"auto"}), Interval(Real, 0, 1, closed="left"))
     unknown: str = parameter("ignore", StrOptions({"ignore", "negative"}))
     n_jobs: int | None = parameter(None, Integral, None)
     device: str | None = parameter(None)
@@ -127,38 +139,49 @@ class BinaryRelevance(LabelGapClassifier):
         if self.unknown == "negative":
             labels = _unknown_as_zero(labels)
         template = frame_estimator(clone(self._template()), X)
-        C = self._strengths(X, labels)
-        self.estimators_ = fit_per_label(template, X, labels, self.n_jobs, self.device, C)
+        how = self._regularisation(X, labels)
+        self.estimators_ = fit_per_label(template, X, labels, self.n_jobs, self.device, **how)
         self._stack_coefficients()
 
-    def _strengths(self, X: Any, labels: Labels) -> np.ndarray | None:
-        self.__dict__.pop("C_", None)
+    def _regularisation(self, X: Any, labels: Labels) -> dict[str, Any]:
+        """Return the C of each label of the default classifier, and the part of coefficients dropped."""
+        for stale in ("C_", "prune_"):
+            self.__dict__.pop(stale, None)
         if self.estimator is not None:
-            if self.C != "auto":
-                raise ValueError(
-                    f"C={self.C!r} is for the default classifier: set it in the estimator, "
-                    f"{type(self.estimator).__name__}, or leave the estimator out"
-                )
-            return None
+            for name in ("C", "prune"):
+                if getattr(self, name) != "auto":
+                    raise ValueError(
+                        f"{name}={getattr(self, name)!r} is for the default classifier, and "
+                        f"{type(self.estimator).__name__} has settings of its own: leave one out"
+                    )
+            return {}
+        n_relevant = labels.n_positives(axis=0)
+        n_rarer = np.minimum(n_relevant, labels.n_observed(axis=0, unlabeled=True) - n_relevant)
+        read = partial(known_entries, labels)
         if self.C == "auto":
-            n_relevant = labels.n_positives(axis=0)
-            n_rarer = np.minimum(n_relevant, labels.n_observed(axis=0, unlabeled=True) - n_relevant)
-            self.C_ = choose_strengths(X, partial(known_entries, labels), n_rarer)
+            self.C_ = choose_strengths(X, read, n_rarer)
         else:
             self.C_ = np.full(labels.n_labels, float(self.C))
-        return self.C_
+        if self.prune != "auto":
+            self.prune_ = float(self.prune)
+        elif labels.n_labels * X.shape[1] <= _MOST_DENSE:
+            self.prune_ = 0.0
+        else:
+            self.prune_ = choose_pruning(X, read, n_rarer, self.C_)
+        return {"C": self.C_, "prune": self.prune_}
 
     def _fit_source(self, source: RowSource) -> None:
         stored = StoredFeatures(source)
         labels = stored.labels
         if self.unknown == "negative":
             labels = _unknown_as_zero(labels)
-        C = self._strengths(stored, labels)
-        self.estimators_ = fit_stored(clone(self._template()), stored, labels, C)
+        how = self._regularisation(stored, labels)
+        self.estimators_ = fit_stored(clone(self._template()), stored, labels, **how)
         self._stack_coefficients()
 
     def _decision_function(self, X: Any) -> np.ndarray:
         if hasattr(self, "coef_"):
+            X = X.astype(self.coef_.dtype, copy=False)
             return safe_sparse_dot(X, self.coef_.T, dense_output=True) + self.intercept_
         return apply_per_label(score_rows, self.estimators_, X, self.n_jobs)
 
@@ -179,15 +202,9 @@ class BinaryRelevance(LabelGapClassifier):
         linear = [model for model in self.estimators_ if not isinstance(model, ConstantLabel)]
         if not linear or not all(map(_is_linear, linear)):
             return
-        coef = np.zeros((len(self.estimators_), linear[0].coef_.size), linear[0].coef_.dtype)
-        intercept = np.empty(len(self.estimators_), dtype=coef.dtype)
-        for label, model in enumerate(self.estimators_):
-            if isinstance(model, ConstantLabel):
-                intercept[label] = model.decision_function(np.empty((1, 0)))[0]
-            else:
-                coef[label], intercept[label] = np.ravel(model.coef_), np.ravel(model.intercept_)[0]
-                model.coef_ = coef[label].reshape(model.coef_.shape)
-        self.coef_, self.intercept_ = coef, intercept
+        stack = _sparse_rows if sparse.issparse(linear[0].coef_) else _dense_rows
+        self.coef_ = stack(self.estimators_, np.shape(linear[0].coef_)[-1])
+        self.intercept_ = np.array([_intercept(model) for model in self.estimators_])
 
     def __getstate__(self) -> dict:
         # the classifiers hold the same numbers
@@ -211,8 +228,36 @@ def _is_linear(estimator: Any) -> bool:
     return (
         isinstance(estimator, LinearClassifierMixin)
         and type(estimator).decision_function is LinearClassifierMixin.decision_function
-        and isinstance(estimator.coef_, np.ndarray)
+        and (isinstance(estimator.coef_, np.ndarray) or sparse.issparse(estimator.coef_))
     )
+
+
+def _intercept(model: Any) -> float:
+    if isinstance(model, ConstantLabel):
+        return float(model.decision_function(np.empty((1, 0)))[0])
+    return float(np.ravel(model.intercept_)[0])
+
+
+def _dense_rows(models: list[Any], n_features: int) -> np.ndarray:
+    linear = [model for model in models if not isinstance(model, ConstantLabel)]
+    coef = np.zeros((len(models), n_features), linear[0].coef_.dtype)
+    for label, model in enumerate(models):
+        if not isinstance(model, ConstantLabel):
+            coef[label] = np.ravel(model.coef_)
+            model.coef_ = coef[label].reshape(model.coef_.shape)
+    return coef
+
+
+def _sparse_rows(models: list[Any], n_features: int) -> sparse.csr_array:
+    blank = sparse.csr_array((1, n_features))
+    rows = [blank if isinstance(model, ConstantLabel) else model.coef_ for model in models]
+    coef = sparse.csr_array(sparse.vstack(rows, format="csr"))
+    for label, model in enumerate(models):
+        if not isinstance(model, ConstantLabel):
+            own = slice(coef.indptr[label], coef.indptr[label + 1])
+            parts = coef.data[own], coef.indices[own], np.array([0, own.stop - own.start])
+            model.coef_ = sparse.csr_array(parts, shape=blank.shape, copy=False)
+    return coef
 
 
 def _unknown_as_zero(labels: Labels) -> Labels:

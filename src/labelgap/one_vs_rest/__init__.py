@@ -4,7 +4,7 @@ Labels that were observed in the same rows share work, and logistic regressions 
 fitted together.
 """
 
-from labelgap.one_vs_rest._choose_regularisation import choose_strengths
+from labelgap.one_vs_rest._choose_regularisation import choose_pruning, choose_strengths
 from labelgap.one_vs_rest._fit_labels import (
     ConstantLabel,
     SoftLabel,
@@ -37,6 +37,7 @@ __all__ = [
     "apply_per_label",
     "are_fitted_together",
     "check_device",
+    "choose_pruning",
     "choose_strengths",
     "fit_labels",
     "fit_per_label",

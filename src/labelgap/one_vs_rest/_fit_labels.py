@@ -19,6 +19,7 @@ from labelgap.kernels.array_namespace import to_numpy
 from labelgap.kernels.logistic import LogisticTargets, fit_logistic
 from labelgap.kernels.probabilities import log_odds
 from labelgap.kernels.products import Features, prepare_features
+from labelgap.kernels.pruning import kept_coefficients
 from labelgap.labels import Labels
 from labelgap.memory import block_size
 
@@ -28,8 +29,6 @@ _CERTAIN = 0.01
 _SPARSE_BLOCK = 64
 _LEAST_SINGLE_TOL, _LARGEST_SINGLE = 1e-3, 1e3
 _SOLVERS = ("lbfgs", "newton-cg", "newton-cholesky")
-# scikit-learn's tolerance is of the mean loss, that of the kernel of the rarer side alone
-TOLERANCES = 10.0
 
 
 class SoftLabel(NamedTuple):
@@ -197,6 +196,7 @@ def fit_together(
     device: str | None = None,
     dtype: Any = np.float64,
     C: np.ndarray | None = None,
+    prune: float = 0.0,
 ) -> list:
     """Return logistic regressions of all labels, fitted in blocks of labels.
 
@@ -220,6 +220,9 @@ def fit_together(
         Of the computations. float32 halves their time where the tolerance is at least 1e-4.
     C : array of shape (n_labels,), default=None
         Inverse strength of the regularisation of each label; that of the estimator by default.
+    prune : float, default=0.0
+        The smallest coefficients of each label are dropped while their squares make up less than this
+        fraction of all; the others are sparse.
 
     Examples
     --------
@@ -250,10 +253,10 @@ def fit_together(
         if not label.is_constant:
             waiting.append((place, label))
         if len(waiting) == most:
-            _fit_block(estimator, features, waiting, models, strengths, own, start, dtype)
+            _fit_block(estimator, features, waiting, models, strengths, own, start, prune)
             waiting = []
     if waiting:
-        _fit_block(estimator, features, waiting, models, strengths, own, start, dtype)
+        _fit_block(estimator, features, waiting, models, strengths, own, start, prune)
     fitted = [model for model in models if isinstance(model, LogisticRegression)]
     n_slow = sum(int(model.n_iter_[0]) >= estimator.max_iter for model in fitted)
     if n_slow:
@@ -274,10 +277,11 @@ def _fit_block(
     C: np.ndarray,
     own: np.ndarray | None,
     start: Sequence[Any] | None,
-    dtype: Any,
+    prune: float,
 ) -> None:
     """Fit some labels at once and put their models in their places."""
     places = [place for place, _ in block]
+    dtype = to_numpy(features.rows[:1]).dtype if features.columns is None else features.dtype
     probabilities, weights = np.zeros((2, features.rows.shape[0], len(block)), dtype=dtype)
     for column, (_, label) in enumerate(block):
         probabilities[label.rows, column] = label.probabilities
@@ -293,10 +297,10 @@ def _fit_block(
         LogisticTargets(probabilities, weights, None if own is None else own[places]),
         C[places],
         start=begin,
-        tol=TOLERANCES * estimator.tol,
+        tol=estimator.tol,
         max_iter=estimator.max_iter,
     )
-    place_models(estimator, to_numpy(coefficients), n_iter, C, places, models)
+    place_models(estimator, to_numpy(coefficients), n_iter, C, places, models, prune)
 
 
 def place_models(
@@ -306,14 +310,22 @@ def place_models(
     C: np.ndarray,
     places: Sequence[int] | np.ndarray,
     models: list,
+    prune: float = 0.0,
 ) -> None:
-    """Put logistic regressions with these coefficients, one column each, in their places."""
+    """Put logistic regressions with these coefficients, one column each, in their places.
+
+    With ``prune`` they are sparse.
+    """
     blank = clone(estimator)
+    weights: Any = coefficients[:-1].T.astype(np.float64)
+    if prune:
+        kept = kept_coefficients(coefficients[:-1], prune)
+        weights = sparse.csr_array((coefficients[:-1] * kept).T.astype(np.float64))
     for column, place in enumerate(places):
         model = models[place] = copy.copy(blank)
         model.C = float(C[place])
         model.classes_ = np.array([0, 1])
-        model.coef_ = coefficients[None, :-1, column].astype(np.float64)
+        model.coef_ = weights[column : column + 1].copy()
         model.intercept_ = coefficients[-1:, column].astype(np.float64)
         model.n_iter_ = n_iter[column : column + 1].astype(np.int32)
         model.n_features_in_ = coefficients.shape[0] - 1

@@ -34,6 +34,7 @@ def fit_per_label(
     n_jobs: int | None,
     device: str | None = None,
     C: np.ndarray | None = None,
+    prune: float = 0.0,
 ) -> list:
     """Return a fitted classifier for each label, from the rows in which the label is known.
 
@@ -47,6 +48,8 @@ def fit_per_label(
         Device of torch for fits made together.
     C : array of shape (n_labels,), default=None
         Inverse strength of the regularisation of each label, for fits made together.
+    prune : float, default=0.0
+        Of coefficients, for fits made together; see :func:`fit_together`.
 
     See Also
     --------
@@ -67,7 +70,8 @@ def fit_per_label(
     if are_fitted_together(estimator):
         known = (known_entries(labels, label) for label in range(labels.n_labels))
         dtype = single_where_it_serves(X, estimator.tol)
-        return fit_together(estimator, X, known, prevalence, device=device, C=C, dtype=dtype)
+        how: Any = {"device": device, "dtype": dtype, "C": C, "prune": prune}
+        return fit_together(estimator, X, known, prevalence, **how)
     n_known, n_relevant = labels.n_observed(axis=0, unlabeled=True), labels.n_positives(axis=0)
     learnable = np.flatnonzero((n_relevant > 0) & (n_relevant < n_known))
     fitted: list = [ConstantLabel(p) for p in prevalence.tolist()]

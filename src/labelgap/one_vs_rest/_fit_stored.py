@@ -14,7 +14,6 @@ from labelgap.kernels.products import prepare_features
 from labelgap.labels import Labels, observed_prevalence
 from labelgap.memory import block_size
 from labelgap.one_vs_rest._fit_labels import (
-    TOLERANCES,
     ConstantLabel,
     are_fitted_together,
     place_models,
@@ -32,6 +31,7 @@ def fit_stored(
     labels: Labels,
     C: np.ndarray | None = None,
     random_state: int = 0,
+    prune: float = 0.0,
 ) -> list[Any]:
     """Return a fitted logistic regression for each label, from rows in blocks.
 
@@ -50,6 +50,8 @@ def fit_stored(
         In place of the estimator's.
     random_state : int, default=0
         Draws the sample.
+    prune : float, default=0.0
+        Of coefficients; see :func:`fit_together`.
 
     See Also
     --------
@@ -97,10 +99,10 @@ def fit_stored(
             C[places],
             rarer,
             start,
-            tol=TOLERANCES * estimator.tol,
+            tol=estimator.tol,
             max_iter=estimator.max_iter,
         )
-        place_models(estimator, coefficients, n_iter, C, places, models)
+        place_models(estimator, coefficients, n_iter, C, places, models, prune)
     return models
 
 
