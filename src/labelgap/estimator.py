@@ -230,7 +230,7 @@ class LabelGapClassifier(ClassifierMixin, BaseEstimator):
         best, probabilities = [np.empty((0, k), np.intp)], [np.empty((0, k))]
         for part in feature_blocks(X):
             rows = self._validate_predict(part)
-            for piece in row_slices(rows.shape[0], block_size(self._n_classes())):
+            for piece in row_slices(rows.shape[0], self._rows_at_once(k)):
                 found = self._best_labels(rows[piece], k)
                 best.append(found[0])
                 probabilities.append(found[1])
@@ -297,6 +297,10 @@ class LabelGapClassifier(ClassifierMixin, BaseEstimator):
         if hasattr(self, "predict_proba"):
             return self.target_.decide(self._predict_proba(X)[:, columns])
         return self.target_.decide(self._decision_function(X)[:, columns], threshold=0.0)
+
+    def _rows_at_once(self, k: int) -> int:
+        """How many rows :meth:`_best_labels` is given at most."""
+        return block_size(self._n_classes())
 
     def _best_labels(self, X: Any, k: int) -> tuple[np.ndarray, np.ndarray]:
         """Positions in ``classes_`` and probabilities of the best labels of a few validated rows."""

@@ -9,7 +9,13 @@ import pytest
 from scipy import sparse
 
 from labelgap import Labels, ProbabilisticLabelTree, as_labels
-from labelgap.label_tree._label_clusters import cluster_labels, level_edges, positive_means
+from labelgap.fitting import ArrayRows
+from labelgap.label_tree._label_clusters import (
+    _fewer,
+    cluster_labels,
+    level_edges,
+    positive_means,
+)
 from labelgap.label_tree._node_targets import label_targets, node_targets
 from labelgap.metrics import precision_at_k
 
@@ -159,3 +165,28 @@ def test_mostly_unknown_labels():
     X = rng.normal(size=(60, 4))
     models = [ProbabilisticLabelTree().fit(X, labels) for labels in (Y, stored)]
     np.testing.assert_array_equal(*(model.predict_proba(X) for model in models))
+
+
+def test_rows_in_blocks_give_the_same_tree(topics, model):
+    X, Y, X_new, _ = topics
+    stored = ProbabilisticLabelTree(max_leaf=8).fit(ArrayRows(X, Y, block_rows=150))
+    best = model.predict_topk(X_new, 3)
+    for parts in (X_new, ArrayRows(X_new, np.zeros((200, 1)), block_rows=60)):
+        for expected, found in zip(best, stored.predict_topk(parts, 3), strict=True):
+            np.testing.assert_allclose(found, expected, rtol=1e-5)
+
+
+def test_means_of_some_rows_stand_for_those_of_all():
+    carried = sparse.csr_array(np.ones((3, 10)) * (np.arange(10) < [[1], [4], [10]]))
+    counts = np.diff(_fewer(carried, 8).indptr)
+    assert counts.tolist() == [1, 3, 3]
+    assert _fewer(carried, 15) is carried
+
+
+def test_the_strength_is_chosen_by_rows_left_out():
+    rng = np.random.default_rng(3)
+    X = sparse.csr_array(rng.random((600, 300)) * (rng.random((600, 300)) < 0.2))
+    signal = (X[:, :12].toarray() > 0.0) * 1.0
+    noise = (rng.random((600, 12)) < 0.2) * 1.0
+    strengths = [ProbabilisticLabelTree(max_leaf=16).fit(X, Y).C_ for Y in (signal, noise)]
+    assert strengths[0] > strengths[1]

@@ -6,6 +6,8 @@ import numpy as np
 from scipy import sparse
 from sklearn.preprocessing import normalize
 
+from labelgap.memory import block_size
+
 _MOST_STEPS = 10
 _LEAST_GAIN = 1e-4
 # nested halvings of the labels from one level of the tree to the next: at most 64 children
@@ -13,8 +15,34 @@ _HALVINGS = 6
 
 
 def positive_means(X: sparse.csr_array, positives: sparse.csr_array) -> sparse.csr_array:
-    """Return the mean of the rows that carry a label, scaled to unit length, for every label."""
-    return normalize(sparse.csr_array(positives.T.astype(X.dtype) @ X))
+    """Return the mean of the rows that carry a label, scaled to unit length, for every label.
+
+    Of labels with very many rows some stand for all, so that the means fit the working memory.
+    """
+    carried = sparse.csr_array(positives.T.astype(X.dtype))
+    per_row = max(1.0, X.nnz / max(1, X.shape[0]))
+    most = max(1, int(block_size(2, fraction=1 / 4) / per_row))
+    return normalize(sparse.csr_array(_fewer(carried, most) @ X))
+
+
+def _fewer(carried: sparse.csr_array, most: int) -> sparse.csr_array:
+    """Return at most so many entries in all, evenly spaced ones of the longest rows."""
+    lengths = np.diff(carried.indptr)
+    ranked = np.sort(lengths)
+    # with at most c of each row there are sum(min(length, c)) entries
+    below = np.concatenate([[0], np.cumsum(ranked)[:-1]])
+    room = (most - below) // np.arange(lengths.size, 0, -1)
+    cut = np.flatnonzero(room < ranked)
+    if not cut.size:
+        return carried
+    limit = max(1, int(room[cut[0]]))
+    rank = np.arange(carried.nnz) - np.repeat(carried.indptr[:-1], lengths)
+    step = np.repeat(np.maximum(lengths / limit, 1.0), lengths)
+    kept = np.floor(rank / step) != np.floor((rank - 1) / step)
+    fewer = carried.copy()
+    fewer.data = np.where(kept, carried.data, 0)
+    fewer.eliminate_zeros()
+    return fewer
 
 
 def level_edges(n_labels: int, max_leaf: int) -> list[np.ndarray]:

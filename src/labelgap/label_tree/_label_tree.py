@@ -9,27 +9,32 @@ own are the treatment of gaps (see ``_node_targets``) and probabilities from row
 from __future__ import annotations
 
 import itertools
+from dataclasses import KW_ONLY
 from numbers import Integral, Real
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from scipy import sparse
-from sklearn.preprocessing import normalize
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from labelgap.estimator import LabelGapClassifier
+from labelgap.fitting import RowSource, StoredFeatures
 from labelgap.kernels.probabilities import log_odds
 from labelgap.label_tree._label_clusters import cluster_labels, level_edges, positive_means
 from labelgap.label_tree._node_targets import label_targets, node_targets
+from labelgap.label_tree._stored_rows import scale_rows, single_precision
 from labelgap.label_tree._tree_levels import Settings, Tree, fit_levels, search
 from labelgap.labels import Labels, observed_prevalence
+from labelgap.memory import block_size
 from labelgap.metrics import propensities
+from labelgap.parameters import AT_LEAST_ONE, POSITIVE, parameter, with_parameters
 
 _FEWEST_ROWS_FOR_PROPENSITIES = 3
 
 
+@with_parameters
 class ProbabilisticLabelTree(LabelGapClassifier):
     """Predict the best of thousands of labels with a tree of sparse linear models.
 
@@ -38,14 +43,17 @@ class ProbabilisticLabelTree(LabelGapClassifier):
     with the logarithm of the number of labels. A label learns from the rows that a search meets in
     its branch, which costs a fraction of :class:`~labelgap.BinaryRelevance` on all rows.
 
+    Rows may lie in blocks (:func:`labelgap.fitting.row_source`); their features are then read into
+    memory, sparse and in single precision.
+
     An unknown entry teaches its label nothing. A zero may be a missing label, the likelier the
     rarer the label: relevant entries weigh more than zeros.
 
     Parameters
     ----------
-    C : float, default=0.5
+    C : "auto" or float, default="auto"
         Inverse strength of the regularisation, as in scikit-learn's ``LinearSVC``: the cost of a zero
-        of a row of unit length.
+        of a row of unit length. "auto" chooses one for each level, by the log-loss of rows left out.
     positive_weight : {"propensity"}, float or array of shape (n_labels,), default="propensity"
         What a relevant entry costs, as a multiple of a zero. "propensity" takes 1.4 divided by the
         square root of the label's propensity (:func:`labelgap.metrics.propensities`), so that the rarer
@@ -78,6 +86,8 @@ class ProbabilisticLabelTree(LabelGapClassifier):
         Smoothed prevalence of each label.
     positive_weight_ : ndarray of shape (n_labels,)
         What the relevant entries of each label cost.
+    C_ : list of float
+        The C of each level of the first tree, the labels last.
     n_iter_ : int
         Most passes over the rows that any node took.
 
@@ -102,53 +112,25 @@ class ProbabilisticLabelTree(LabelGapClassifier):
     [0, 1, 2, 3]
     """
 
-    _parameter_constraints: ClassVar = {
-        "C": [Interval(Real, 0, None, closed="neither")],
-        "positive_weight": [
-            StrOptions({"propensity"}),
-            Interval(Real, 0, None, closed="neither"),
-            "array-like",
-        ],
-        "n_trees": [Interval(Integral, 1, None, closed="left")],
-        "beam": [Interval(Integral, 1, None, closed="left")],
-        "max_leaf": [Interval(Integral, 2, None, closed="left")],
-        "prune": [Interval(Real, 0, 1, closed="left")],
-        "unit_rows": ["boolean"],
-        "tol": [Interval(Real, 0, None, closed="neither")],
-        "max_iter": [Interval(Integral, 1, None, closed="left")],
-        "n_jobs": [Integral, None],
-        "random_state": ["random_state"],
-    }
-
-    def __init__(
-        self,
-        C: float = 0.5,
-        *,
-        positive_weight: Any = "propensity",
-        n_trees: int = 1,
-        beam: int = 10,
-        max_leaf: int = 64,
-        prune: float = 0.06,
-        unit_rows: bool = True,
-        tol: float = 0.1,
-        max_iter: int = 20,
-        n_jobs: int | None = None,
-        random_state: Any = 0,
-    ) -> None:
-        self.C = C
-        self.positive_weight = positive_weight
-        self.n_trees = n_trees
-        self.beam = beam
-        self.max_leaf = max_leaf
-        self.prune = prune
-        self.unit_rows = unit_rows
-        self.tol = tol
-        self.max_iter = max_iter
-        self.n_jobs = n_jobs
-        self.random_state = random_state
+    C: Any = parameter("auto", StrOptions({"auto"}), POSITIVE)
+    _: KW_ONLY
+    positive_weight: Any = parameter(
+        "propensity", StrOptions({"propensity"}), POSITIVE, "array-like"
+    )
+    n_trees: int = parameter(1, AT_LEAST_ONE)
+    beam: int = parameter(10, AT_LEAST_ONE)
+    max_leaf: int = parameter(64, Interval(Integral, 2, None, closed="left"))
+    prune: float = parameter(0.06, Interval(Real, 0, 1, closed="left"))
+    unit_rows: bool = parameter(True)
+    tol: float = parameter(0.1, POSITIVE)
+    max_iter: int = parameter(20)
+    n_jobs: int | None = parameter(None, Integral, None)
+    random_state: Any = parameter(0)
 
     def _fit(self, X: Any, labels: Labels) -> None:
-        X = self._rows(X)
+        self._fit_rows(self._rows(X), labels)
+
+    def _fit_rows(self, X: sparse.csr_array, labels: Labels) -> None:
         self.prevalence_ = observed_prevalence(labels)
         self.positive_weight_ = self._positive_weights(labels)
         n_known, n_relevant = labels.n_observed(axis=0, unlabeled=True), labels.n_positives(axis=0)
@@ -157,6 +139,14 @@ class ProbabilisticLabelTree(LabelGapClassifier):
         self.trees_ = [
             self._fit_tree(X, labels, learned, rng) for _ in range(self.n_trees) if learned.size
         ]
+        self.C_ = [level.C for tree in self.trees_[:1] for level in tree.levels]
+
+    def _fit_source(self, source: RowSource) -> None:
+        stored = StoredFeatures(source)
+        X = single_precision(stored)
+        if self.unit_rows:
+            scale_rows(X)
+        self._fit_rows(X, stored.labels)
 
     def _fit_tree(
         self, X: sparse.csr_array, labels: Labels, learned: np.ndarray, rng: np.random.RandomState
@@ -169,7 +159,8 @@ class ProbabilisticLabelTree(LabelGapClassifier):
         targets.append(label_targets(labels, order, self.positive_weight_))
         bounds = [np.array([0, learned.size]), *edges, np.arange(learned.size + 1)]
         starts = [np.searchsorted(below, above) for above, below in itertools.pairwise(bounds)]
-        settings = Settings(self.C, self.beam, self.prune, self.tol, self.max_iter, self.n_jobs)
+        C = None if self.C == "auto" else float(self.C)
+        settings = Settings(C, self.beam, self.prune, self.tol, self.max_iter, self.n_jobs)
         return Tree(order, fit_levels(X, targets, starts, settings, rng))
 
     @property
@@ -203,7 +194,9 @@ class ProbabilisticLabelTree(LabelGapClassifier):
         rows = sparse.csr_array(X).astype(np.float32)
         if rows.indices.dtype != np.int32:
             rows.indices = rows.indices.astype(np.int32)
-        return normalize(rows, copy=False) if self.unit_rows else rows
+        if self.unit_rows:
+            scale_rows(rows)
+        return rows
 
     def _predict_proba(self, X: Any) -> np.ndarray:
         """Labels that the search does not reach follow those that it does, by their prevalence."""
@@ -226,13 +219,20 @@ class ProbabilisticLabelTree(LabelGapClassifier):
     def _decision_function(self, X: Any) -> np.ndarray:
         return log_odds(self._predict_proba(X))
 
+    def _searched(self, k: int) -> bool:
+        """Whether a search of one tree finds the k best labels."""
+        is_matrix = self.target_.kind == "multilabel"
+        return is_matrix and len(self.trees_) == 1 and self.trees_[0].order.size >= k
+
+    def _rows_at_once(self, k: int) -> int:
+        if not self._searched(k):
+            return super()._rows_at_once(k)
+        return block_size(self.beam * self.max_leaf, fraction=1 / 4)
+
     def _best_labels(self, X: Any, k: int) -> tuple[np.ndarray, np.ndarray]:
-        if len(self.trees_) != 1 or self.target_.kind != "multilabel":
+        if not self._searched(k):
             return super()._best_labels(X, k)
-        labels, probabilities = search(self.trees_[0], self._rows(X), self.beam, k, self.n_jobs)
-        if (labels < 0).any():
-            return super()._best_labels(X, k)
-        return labels, probabilities
+        return search(self.trees_[0], self._rows(X), self.beam, k, self.n_jobs)
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()

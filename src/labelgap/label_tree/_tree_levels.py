@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
@@ -14,6 +15,7 @@ from labelgap.kernels.beam_search import child_margins, most_probable
 from labelgap.kernels.block_descent import BLOCK, descend, local_rows
 from labelgap.kernels.logistic import LogisticTargets, fit_logistic
 from labelgap.kernels.products import prepare_features
+from labelgap.kernels.pruning import kept_coefficients
 from labelgap.label_tree._node_targets import NodeTargets
 from labelgap.memory import block_size
 
@@ -22,18 +24,30 @@ _MIX = (0.0, 0.2, 4.0)
 _FEWEST_ROWS_LEFT_OUT = 200
 _MOST_ROWS_LEFT_OUT = 5000
 _FRACTION_LEFT_OUT = 0.2
+# rows of the second fit at most
+_MOST_ROWS_LEARNED = 50_000
 _LEAST_GROUPS, _FRACTION_OF_GROUPS = 4, 1 / 16
+_STRENGTHS, _DEFAULT = (0.015, 0.05, 0.15, 0.5, 1.5), 0.5
 
 
 class Settings(NamedTuple):
-    """How the nodes are fitted."""
+    """How the nodes are fitted; C is None where each level chooses its own.
 
-    C: float
+    ``most_children`` limits the children of a parent that are fitted, all with None.
+    """
+
+    C: float | None
     beam: int
     prune: float
     tol: float
     max_iter: int
     n_jobs: int | None
+    most_children: int | None = None
+
+    def children(self, starts: np.ndarray, parent: int) -> slice:
+        """Which nodes of a level are fitted below a parent."""
+        first, stop = int(starts[parent]), int(starts[parent + 1])
+        return slice(first, min(stop, first + (self.most_children or stop)))
 
 
 class Level(NamedTuple):
@@ -43,6 +57,7 @@ class Level(NamedTuple):
     weights : CSR of shape (n_nodes, n_features)
     intercepts : (n_nodes,)
     mix : (3,), log-odds = mix[0] + mix[1] * log-odds of the parent + mix[2] * margin
+    C : inverse strength of the regularisation
     n_iter : most passes over the rows of any node
     """
 
@@ -50,6 +65,7 @@ class Level(NamedTuple):
     weights: sparse.csr_array
     intercepts: np.ndarray
     mix: np.ndarray
+    C: float
     n_iter: int
 
 
@@ -122,33 +138,95 @@ def fit_levels(
     partial fit, which says how margins become log-odds.
     """
     seed = int(rng.randint(2**31 - 1))
-    held = _left_out(X.shape[0], rng)
-    learned = np.setdiff1d(np.arange(X.shape[0]), held)
-    trial_beam, held_beam = root_beam(learned.size), root_beam(held.size)
+    validation = _HeldOutLevels(X, settings, rng)
     levels: list[Level] = []
     beam = root_beam(X.shape[0])
     above: NodeTargets | None = None
     for target, edges in zip(targets, starts, strict=True):
         last = target is targets[-1]
-        mix = np.array(_MIX, dtype=np.float32)
-        if held.size:
-            groups = _some_groups(edges.size - 1, rng) if last else np.arange(edges.size - 1)
-            part = None if above is None else above.take(learned)
-            trial = _fit_level(
-                X[learned], target.take(learned), part, edges, trial_beam, groups, settings, seed
-            )
-            mix = _fit_mix(trial, X[held], target.take(held), held_beam, groups)
-            if not last:
-                trial = trial._replace(mix=mix)
-                trial_beam = advance(trial, X[learned], trial_beam, settings.beam)
-                held_beam = advance(trial, X[held], held_beam, settings.beam)
+        C, mix = validation.level(target, above, edges, last, seed)
+        own = settings._replace(C=C)
         everything = np.arange(edges.size - 1)
-        level = _fit_level(X, target, above, edges, beam, everything, settings, seed)
+        level = _fit_level(X, target, above, edges, beam, everything, own, seed)
         levels.append(level._replace(mix=mix))
         if not last:
             beam = advance(levels[-1], X, beam, settings.beam, settings.n_jobs)
         above = target
     return levels
+
+
+class _HeldOutLevels:
+    """The same levels from a part of the rows, which says something of those left out.
+
+    Parameters
+    ----------
+    X : rows of features
+    settings : Settings
+    rng : RandomState
+        Draws the rows left out, and the parents whose children are fitted.
+    """
+
+    def __init__(self, X: sparse.csr_array, settings: Settings, rng: np.random.RandomState) -> None:
+        self.settings, self.rng = settings, rng
+        self.held = _left_out(X.shape[0], rng)
+        others = np.setdiff1d(np.arange(X.shape[0]), self.held)
+        self.learned = np.sort(rng.permutation(others)[:_MOST_ROWS_LEARNED])
+        self.X, self.X_held = X[self.learned], X[self.held]
+        self.beam, self.held_beam = root_beam(self.learned.size), root_beam(self.held.size)
+        squares = float(np.square(X.data, dtype=np.float64).sum())
+        self.unit = X.shape[0] / squares if squares > 0 else 1.0
+
+    def level(
+        self,
+        target: NodeTargets,
+        above: NodeTargets | None,
+        starts: np.ndarray,
+        last: bool,
+        seed: int,
+    ) -> tuple[float, np.ndarray]:
+        """Return C, and how margins become log-odds; the rows then follow their beam."""
+        settings = self.settings
+        if not self.held.size:
+            return settings.C or _DEFAULT * self.unit, np.array(_MIX, dtype=np.float32)
+        learned, held = target.take(self.learned), target.take(self.held)
+        part = None if above is None else above.take(self.learned)
+
+        def fitted(groups: np.ndarray, own: Settings) -> tuple[float, Level]:
+            level = _fit_level(self.X, learned, part, starts, self.beam, groups, own, seed)
+            wanted = np.zeros(int(starts[-1]), dtype=bool)
+            for group in groups.tolist():
+                wanted[own.children(starts, group)] = True
+            mix, loss = _fit_mix(level, self.X_held, held, self.held_beam, wanted)
+            return loss, level._replace(mix=mix)
+
+        some = _some_groups(starts.size - 1, self.rng)
+        C, level = settings.C, None
+        if C is None:
+            level = _best_strength(
+                lambda C: fitted(some, settings._replace(C=C * self.unit, most_children=BLOCK))
+            )
+            C = level.C
+        if last:
+            level = level or fitted(some, settings)[1]
+        else:
+            _, level = fitted(np.arange(starts.size - 1), settings._replace(C=C))
+            self.beam = advance(level, self.X, self.beam, settings.beam)
+            self.held_beam = advance(level, self.X_held, self.held_beam, settings.beam)
+        return C, level.mix
+
+
+def _best_strength(fitted: Callable[[float], tuple[float, Level]]) -> Level:
+    """Return what the C with the least loss fits: from the default one downhill."""
+    place = _STRENGTHS.index(_DEFAULT)
+    found = {at: fitted(_STRENGTHS[at]) for at in (place - 1, place)}
+    step = 1 if found[place][0] <= found[place - 1][0] else -1
+    place = place if step == 1 else place - 1
+    while 0 <= place + step < len(_STRENGTHS):
+        found[place + step] = fitted(_STRENGTHS[place + step])
+        if found[place + step][0] >= found[place][0]:
+            break
+        place += step
+    return found[place][1]
 
 
 def _left_out(n_rows: int, rng: np.random.RandomState) -> np.ndarray:
@@ -190,14 +268,14 @@ def _fit_level(
 
     found = Parallel(n_jobs=settings.n_jobs, prefer="threads")(
         delayed(_fit_group)(
-            X, targets, rows_of(group), slice(starts[group], starts[group + 1]), settings, seed
+            X, targets, rows_of(group), settings.children(starts, group), settings, seed
         )
         for group in groups.tolist()
     )
     counts, intercepts = np.zeros(n_nodes, np.int64), np.zeros(n_nodes, np.float32)
     for group, (lengths, _, _, constants, _) in zip(groups.tolist(), found, strict=True):
-        counts[starts[group] : starts[group + 1]] = lengths
-        intercepts[starts[group] : starts[group + 1]] = constants
+        counts[settings.children(starts, group)] = lengths
+        intercepts[settings.children(starts, group)] = constants
     indices = np.concatenate([part[1] for part in found])
     data = np.concatenate([part[2] for part in found])
     # indices of 32 bits stay so where the number of coefficients allows
@@ -205,7 +283,8 @@ def _fit_level(
     indptr = indptr.astype(np.int32 if indptr[-1] <= np.iinfo(np.int32).max else np.int64)
     weights = sparse.csr_array((data, indices, indptr), shape=(n_nodes, X.shape[1]))
     n_iter = max(int(part[4].max()) for part in found)
-    return Level(np.asarray(starts), weights, intercepts, np.array(_MIX, np.float32), n_iter)
+    mix = np.array(_MIX, np.float32)
+    return Level(np.asarray(starts), weights, intercepts, mix, settings.C or _DEFAULT, n_iter)
 
 
 def _fit_group(
@@ -217,7 +296,11 @@ def _fit_group(
     seed: int,
 ) -> tuple[np.ndarray, ...]:
     """Coefficients of nodes with one parent: how many each has, which, values, intercepts, passes."""
-    indptr, indices, data, used = local_rows(*_parts(X), rows, X.shape[1])
+    if rows.size == X.shape[0]:
+        indptr, indices, data = X.indptr.astype(np.int64), X.indices, X.data
+        used = np.arange(X.shape[1], dtype=np.int32)
+    else:
+        indptr, indices, data, used = local_rows(*_parts(X), rows, X.shape[1])
     place_of = np.full(X.shape[0], -1, np.int64)
     place_of[rows] = np.arange(rows.size)
     found = []
@@ -234,47 +317,45 @@ def _fit_group(
 def _pruned(
     W: np.ndarray, used: np.ndarray, fraction: float
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Drop the smallest coefficients of a node that hold at most a fraction of the sum of squares."""
-    squares = W * W
-    ranked = np.sort(squares, axis=0)
-    total = np.cumsum(ranked, axis=0, dtype=np.float64)
-    n_dropped = (total <= fraction * total[-1:]).sum(axis=0)
-    padded = np.vstack([np.zeros((1, W.shape[1]), W.dtype), ranked])
-    kept = squares > padded[n_dropped, np.arange(W.shape[1])]
+    """Return how many coefficients each node keeps, of which features, and their values."""
+    kept = kept_coefficients(W, fraction)
     nodes, places = np.nonzero(kept.T)
     return kept.sum(axis=0), used[places], W[places, nodes]
 
 
 def _fit_mix(
-    level: Level, X: sparse.csr_array, targets: NodeTargets, beam: Beam, groups: np.ndarray
-) -> np.ndarray:
-    """Return how margins of rows left out become log-odds: a logistic regression on them.
+    level: Level, X: sparse.csr_array, targets: NodeTargets, beam: Beam, wanted: np.ndarray
+) -> tuple[np.ndarray, float]:
+    """Return how margins of rows left out become log-odds, and the log-loss of these.
 
-    Its weights are those of the entries; that of relevant ones is left out, so that probabilities are
-    those of recorded labels.
+    A logistic regression of the nodes that are wanted. Its weights are those of the entries; that of
+    relevant ones is left out, so that probabilities are those of recorded labels.
     """
     margins = _margins(level, X, beam)
-    chosen = np.zeros(level.starts.size - 1, dtype=bool)
-    chosen[groups] = True
-    row, rank = np.nonzero((beam.nodes >= 0) & chosen[beam.nodes])
+    row, rank = np.nonzero(beam.nodes >= 0)
     parent = beam.nodes[row, rank]
     sizes = np.diff(level.starts)[parent]
     pair = np.repeat(np.arange(row.size), sizes)
     child = np.arange(pair.size) - np.repeat(np.cumsum(sizes) - sizes, sizes)
     nodes = level.starts[parent[pair]] + child
+    there = wanted[nodes]
+    pair, child, nodes = pair[there], child[there], nodes[there]
     relevant = np.asarray(targets.positives.tocsr()[row[pair], nodes]).ravel() > 0
     weights = np.ones(pair.size)
     if targets.negatives is not None:
         unsure = _stored(targets.negatives, row[pair], nodes)
         weights = np.where(relevant, 1.0, unsure)
     if not relevant.any() or relevant.all():
-        return np.array(_MIX, dtype=np.float32)
+        return np.array(_MIX, dtype=np.float32), np.inf
     features = np.column_stack(
         [beam.log_odds[row, rank][pair], margins[row, rank][pair, child]]
     ).astype(np.float64)
     problem = LogisticTargets(relevant[:, None].astype(np.float64), weights[:, None])
     fitted, _ = fit_logistic(prepare_features(features), problem, 1e3)
-    return np.array([fitted[2, 0], *np.maximum(fitted[:2, 0], [0.0, 0.1])], dtype=np.float32)
+    mix = np.array([fitted[2, 0], *np.maximum(fitted[:2, 0], [0.0, 0.1])])
+    log_odds = mix[0] + features @ mix[1:]
+    losses = np.logaddexp(0.0, log_odds) - relevant * log_odds
+    return mix.astype(np.float32), float(weights @ losses / weights.sum())
 
 
 def _stored(matrix: sparse.csc_array, rows: np.ndarray, columns: np.ndarray) -> np.ndarray:
