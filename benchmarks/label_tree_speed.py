@@ -1,8 +1,10 @@
 """The label tree and one model per label on many labels, complete and with 40% of positives dropped.
 
 Seconds are those of the processor, one thread; megabytes are those of the pickled model. Rows of
-features have unit length. Propensities are those of the complete training labels. napkinXC runs where
-it is installed.
+features have unit length. Propensities are those of the complete training labels. napkinXC and libpecos
+run at their defaults where they are installed (``pip install napkinxc libpecos``). libpecos 1.2.8 needs two
+changes for numpy 2 and scipy 1.17 in pecos/utils/smat_util.py: ``smat._sputils`` for ``smat.sputils``, and
+``copy=copy or None`` in calls of ``np.array``.
 
     python benchmarks/label_tree_speed.py [--datasets eurlex4k delicious bibtex] [--methods tree ...]
 """
@@ -36,15 +38,14 @@ DEPTH = 5
 METHODS: dict[str, Callable[[], Any]] = {
     "tree": ProbabilisticLabelTree,
     "tree, weights of 1": lambda: ProbabilisticLabelTree(C=1.0, positive_weight=1.0),
-    "three trees": lambda: ProbabilisticLabelTree(n_trees=3),
-    "no tree": lambda: ProbabilisticLabelTree(max_leaf=10**6),
     "binary relevance": BinaryRelevance,
-    "binary relevance, C=1": lambda: BinaryRelevance(C=1.0),
     "liblinear": lambda: OneVsRestClassifier(LinearSVC()),
     "napkinxc": lambda: NapkinTree(),
+    "libpecos": lambda: PecosTree(),
 }
-# hours on the large one
-LEFT_OUT = {("eurlex4k", "liblinear"), ("eurlex4k", "binary relevance, C=1")}
+PEERS = {"napkinxc": "napkinxc", "libpecos": "pecos"}
+# an hour on the large one
+LEFT_OUT = {("eurlex4k", "liblinear")}
 
 
 class NapkinTree:
@@ -63,13 +64,40 @@ class NapkinTree:
         return np.array([(row + [0] * DEPTH)[:DEPTH] for row in found])
 
     def __getstate__(self) -> dict:
-        files = [path for path in Path(self.folder).rglob("*") if path.is_file()]
-        return {"files": [path.read_bytes() for path in files]}
+        return files_in(self.folder)
+
+
+class PecosTree:
+    """XR-Linear of libpecos at its defaults."""
+
+    def fit(self, X: Any, Y: Any) -> PecosTree:
+        from pecos.xmc import Indexer, LabelEmbeddingFactory
+        from pecos.xmc.xlinear.model import XLinearModel
+
+        X, Y = sparse.csr_matrix(X), sparse.csr_matrix(Y.positives()).astype(np.float32)
+        embedded = LabelEmbeddingFactory.create(Y, X, method="pifa")
+        self.model = XLinearModel.train(X, Y, C=Indexer.gen(embedded, threads=1), threads=1)
+        return self
+
+    def top(self, X: Any) -> np.ndarray:
+        found = self.model.predict(sparse.csr_matrix(X), only_topk=DEPTH, threads=1)
+        return np.array([(row.indices[np.argsort(-row.data)]) for row in found])
+
+    def __getstate__(self) -> dict:
+        with tempfile.TemporaryDirectory() as folder:
+            self.model.save(folder)
+            return files_in(folder)
+
+
+def files_in(folder: str) -> dict[str, Any]:
+    """What a model takes on disk."""
+    files = [path for path in Path(folder).rglob("*") if path.is_file()]
+    return {"files": [path.read_bytes() for path in files]}
 
 
 def best_labels(model: Any, X: Any) -> np.ndarray:
     """The best labels of each row, best first."""
-    if isinstance(model, NapkinTree):
+    if isinstance(model, NapkinTree | PecosTree):
         return model.top(X)
     if isinstance(model, OneVsRestClassifier):
         return top_k(model.decision_function(X), DEPTH)
@@ -123,7 +151,7 @@ def main() -> None:
         for dropped in arguments.dropped:
             for method in arguments.methods:
                 key = {"dataset": dataset, "dropped": dropped, "method": method}
-                absent = method == "napkinxc" and find_spec("napkinxc") is None
+                absent = method in PEERS and find_spec(PEERS[method]) is None
                 if rows.find(**key) or absent or (dataset, method) in LEFT_OUT:
                     continue
                 rows.add({**key, **measure(**key)})
