@@ -81,6 +81,38 @@ def _steps(costs, scores, alpha, bar, length, step, largest):
 
 
 @njit(cache=True, fastmath=_FAST, nogil=True)
+def _visit(own, values, costs, W, alpha, bar, scores, step, largest):
+    """Take the steps of one row; return whether the row matters to a label."""
+    constant = W.shape[0] - 1
+    # loops, where an assignment of arrays would take numba a second to compile
+    for c in range(costs.size):
+        scores[c] = W[constant, c]
+    row_scores(own, values, W, scores)
+    length = np.float32(1)
+    for value in values:
+        length += value * value
+    moved, matters = _steps(costs, scores, alpha, bar, length, step, largest)
+    if moved:
+        add_row(own, values, step, W)
+        for c in range(costs.size):
+            W[constant, c] += step[c]
+    return matters
+
+
+@njit(cache=True, nogil=True)
+def _shuffle(order, n_open, state):
+    """Draw a new order of the first rows; return the state of the generator."""
+    for first in range(n_open - 1):
+        # xorshift, with a remainder: near enough to uniform for an order of visits
+        state ^= state << np.uint64(13)
+        state ^= state >> np.uint64(7)
+        state ^= state << np.uint64(17)
+        other = first + np.int64(state % np.uint64(n_open - first))
+        order[first], order[other] = order[other], order[first]
+    return state
+
+
+@njit(cache=True, fastmath=_FAST, nogil=True)
 def descend(indptr, indices, data, costs, W, tol, max_iter, seed):
     """Minimise the objective of every label of a block, in place.
 
@@ -103,46 +135,22 @@ def descend(indptr, indices, data, costs, W, tol, max_iter, seed):
     n_iter : int
     """
     n, k = costs.shape
-    constant = W.shape[0] - 1
     alpha = np.zeros((n, k), np.float32)
-    scores, step, largest = (
-        np.empty(k, np.float32),
-        np.empty(k, np.float32),
-        np.zeros(k, np.float32),
-    )
+    scores, step = np.empty(k, np.float32), np.empty(k, np.float32)
+    largest = np.zeros(k, np.float32)
     bar = np.full(k, np.float32(np.inf))
     order, n_open = np.arange(n), n
     state = np.uint64(seed) + _FIRST_STATE
     for iteration in range(max_iter):
         for c in range(k):
             largest[c] = 0
-        for first in range(n_open - 1):
-            # xorshift, with a remainder: near enough to uniform for an order of visits
-            state ^= state << np.uint64(13)
-            state ^= state >> np.uint64(7)
-            state ^= state << np.uint64(17)
-            other = first + np.int64(state % np.uint64(n_open - first))
-            order[first], order[other] = order[other], order[first]
+        state = _shuffle(order, n_open, state)
         place = 0
         while place < n_open:
             row = order[place]
-            own, values = (
-                indices[indptr[row] : indptr[row + 1]],
-                data[indptr[row] : indptr[row + 1]],
-            )
-            # loops, where an assignment of arrays would take numba a second to compile
-            for c in range(k):
-                scores[c] = W[constant, c]
-            row_scores(own, values, W, scores)
-            length = np.float32(1)
-            for value in values:
-                length += value * value
-            moved, matters = _steps(costs[row], scores, alpha[row], bar, length, step, largest)
-            if moved:
-                add_row(own, values, step, W)
-                for c in range(k):
-                    W[constant, c] += step[c]
-            if matters:
+            own = indices[indptr[row] : indptr[row + 1]]
+            values = data[indptr[row] : indptr[row + 1]]
+            if _visit(own, values, costs[row], W, alpha[row], bar, scores, step, largest):
                 place += 1
             else:
                 n_open -= 1

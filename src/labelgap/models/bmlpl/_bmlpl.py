@@ -37,7 +37,7 @@ from labelgap.kernels.topics import surprise_rates
 from labelgap.labels import Labels
 from labelgap.memory import block_size
 from labelgap.models.bmlpl import _bmlpl_data, _bmlpl_gibbs, _topics
-from labelgap.models.bmlpl._bmlpl_data import BMLPLSurvey, LinearCalibration, intercept_shift
+from labelgap.models.bmlpl._bmlpl_data import BMLPLSurvey, LinearCalibration
 from labelgap.models.bmlpl._bmlpl_em import BMLPLParams, TopicModel
 from labelgap.models.bmlpl._bmlpl_fit import (
     check_settings,
@@ -192,14 +192,13 @@ class BMLPL(ClassNamePrefixFeaturesOutMixin, TransformerMixin, LabelGapClassifie
             make = _bmlpl_data.block_maker(active, use_mask, dtype, part)
             return partial(open_rows, source, make, client=self.client)
 
-        start = self._starts(survey, active, dtype)
+        every, start = opener("all"), self._starts(survey, active, dtype)
         if isinstance(settings, EM):
             saved = checkpoint_of(self, settings, survey, self._seed)
             model = replace(self._model(), n_empty=n_empty)
-            fit = fit_em(settings, model, opener("all"), start, saved, self.callback)
+            fit = fit_em(settings, model, every, start, saved, self.callback)
         elif isinstance(settings, Gibbs):
-            rows = opener("all")()
-            fit = fit_gibbs(settings, self._model(), rows, start, self._seed, self.callback)
+            fit = fit_gibbs(settings, self._model(), every(), start, self._seed, self.callback)
         else:
             make = _bmlpl_data.block_maker(active, use_mask, dtype)
             extras = start(0), self._seed, self.callback
@@ -207,15 +206,14 @@ class BMLPL(ClassNamePrefixFeaturesOutMixin, TransformerMixin, LabelGapClassifie
         params = fit.params
         self.samples_: ChainSamples | None = fit.samples
         self.trace_, self.topic_usage_ = fit.trace, fit.usage
-        self.calibration_ = LinearCalibration(1.0, 0.0)
         if self.calibration == "holdout":
-            rehearsal = fit_em(settings, model, opener("rest"), start)
-            self.calibration_ = _bmlpl_data.best_calibration(
-                rehearsal.params, opener("holdout")(), len(source)
-            )
-        elif self.samples_ is None:
-            shift = intercept_shift(params, opener("all")(), len(source))
-            self.calibration_ = LinearCalibration(1.0, shift)
+            rehearsal = fit_em(settings, model, opener("rest"), start).params
+            held_out = opener("holdout")()
+            self.calibration_ = _bmlpl_data.best_calibration(rehearsal, held_out, len(source))
+        elif fit.samples is not None:
+            self.calibration_ = LinearCalibration(1.0, 0.0)
+        else:
+            self.calibration_ = _bmlpl_data.balancing_shift(params, every(), len(source))
         if active is not None:
             topics = _bmlpl_data.with_empty_labels(params.topics, active, n_labels)
             params = params._replace(topics=topics)
@@ -263,8 +261,7 @@ class BMLPL(ClassNamePrefixFeaturesOutMixin, TransformerMixin, LabelGapClassifie
         params, running, n_steps = take_batch(model, settings, batch, state, row_scale, monitor)
         self.params_ = params
         self.topic_usage_ = running.by_label.sum(axis=0, dtype=np.float64)
-        shift = intercept_shift(params, batch, 1, n_products=3e7)
-        self.calibration_ = LinearCalibration(1.0, shift)
+        self.calibration_ = _bmlpl_data.balancing_shift(params, batch, 1, n_products=3e7)
         self._online_state: tuple[Any, int, int] = (running, n_steps, n_seen)
         self._n_features_out = params.r.size
         return self

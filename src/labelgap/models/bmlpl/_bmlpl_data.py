@@ -247,10 +247,10 @@ class _Balance(NamedTuple):
     expected: np.ndarray
 
 
-def intercept_shift(
+def balancing_shift(
     params: BMLPLParams, rows: Rows, n_blocks: int, n_products: float = 3e8
-) -> float:
-    """Return the shift of the intercepts that balances expected and actual positives.
+) -> LinearCalibration:
+    """Return a shift alone, with which as many positives are expected as there are.
 
     Looks at rows spread evenly over all blocks, as many as ``n_products`` products of a topic
     with a row and a label allow.
@@ -259,9 +259,10 @@ def intercept_shift(
     n_samples = max(1, int(n_products / per_row / n_blocks))
     balance = rows.total(_balance, (params, max(n_samples, 10 // n_blocks + 1)))
     if not balance.actual > 0:
-        return 0.0
+        return LinearCalibration(1.0, 0.0)
     wanted = np.clip(balance.actual, balance.expected[0], balance.expected[-1])
-    return float(np.interp(np.log(wanted), np.log(balance.expected), _SHIFTS))
+    shift = np.interp(np.log(wanted), np.log(balance.expected), _SHIFTS)
+    return LinearCalibration(1.0, float(shift))
 
 
 def best_calibration(params: BMLPLParams, rows: Rows, n_blocks: int) -> LinearCalibration:
