@@ -46,7 +46,7 @@ ALLOWED: dict[str, set[str]] = {
     | {"parameters", "targets"},
     "text": {"extras", "kernels", "labels", "memory"},
     "zero_shot": {"labels", "targets", "metrics", "estimator", "cooccurrence", "text"},
-    "fitting": {"extras", "files", "kernels", "labels", "memory"},
+    "fitting": {"_records", "extras", "files", "kernels", "labels", "memory"},
     "one_vs_rest": {"extras", "fitting", "kernels", "labels", "memory"},
     "baselines": _LEARNING | {"one_vs_rest"},
     "label_tree": _LEARNING,

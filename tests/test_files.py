@@ -8,7 +8,14 @@ import sys
 
 import pytest
 
-from labelgap.files import expands_too_far, read_sealed, replacing, replacing_folder, sealed
+from labelgap.files import (
+    expands_too_far,
+    read_json,
+    read_sealed,
+    replacing,
+    replacing_folder,
+    sealed,
+)
 
 
 def test_all_targets_are_replaced_together(tmp_path):
@@ -151,6 +158,31 @@ def test_a_seal_shows_any_change():
             continue
     with pytest.raises(ValueError, match="not JSON"):
         read_sealed("[" * 100_000)
+
+
+def test_what_json_says_can_be_written_again():
+    assert read_json(b'{"a": [1, -2.5e3, null, "\\u00fc\\ud83d\\ude00"]}')["a"] == [
+        1,
+        -2500,
+        None,
+        "ü😀",
+    ]
+    assert read_json(str(2**63 - 1)) == 2**63 - 1
+    assert read_json(str(-(2**63))) == -(2**63)
+    for text in (str(2**63), str(-(2**63) - 1), "1" * 5_000, "1e999", "NaN", "-Infinity"):
+        with pytest.raises(ValueError, match=r"too large|no number"):
+            read_json(f"[{text}]")
+    for text in (
+        '"\\ud83d"',
+        '{"\\ude00": 1}',
+        b'"\xff"',
+        b'"\xed\xa0\xbd"',
+        "[" * 9_999,
+        "",
+        "{1}",
+    ):
+        with pytest.raises(ValueError, match="it is not JSON"):
+            read_json(text)
 
 
 def test_what_expands_too_far():

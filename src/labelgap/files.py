@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 import errno
 import json
+import math
 import os
 import re
 import secrets
@@ -17,7 +18,8 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
-__all__ = ["expands_too_far", "read_sealed", "replacing", "replacing_folder", "sealed", "sweep"]
+__all__ = ["expands_too_far", "read_json", "read_sealed", "replacing", "replacing_folder"]
+__all__ += ["sealed", "sweep"]
 
 _SEAL = "crc32"
 # a table of zeros and ones rarely shrinks to less than a hundredth of itself
@@ -242,6 +244,51 @@ def _dissolve(left: Path, home: Path, names: list[str]) -> None:
         left.rmdir()
 
 
+def read_json(text: str | bytes) -> Any:
+    """Return what JSON says, if all of it can be written again; raise a ValueError otherwise.
+
+    Numbers are finite, whole ones fit into 64 bits, and characters are whole.
+
+    Parameters
+    ----------
+    text : str or bytes
+
+    Examples
+    --------
+    >>> from labelgap.files import read_json
+    >>> read_json(b'{"a": 1e400}')
+    Traceback (most recent call last):
+      ...
+    ValueError: it is not JSON (1e400 is too large)
+    """
+    try:
+        text = text if isinstance(text, str) else text.decode("utf-8-sig")
+        found = json.loads(
+            text, parse_float=_finite, parse_int=_of_64_bits, parse_constant=_no_number
+        )
+        if "\\u" in text:
+            json.dumps(found, ensure_ascii=False).encode()
+    except (ValueError, RecursionError) as error:
+        raise ValueError(f"it is not JSON ({error})") from error
+    return found
+
+
+def _finite(text: str) -> float:
+    if not math.isfinite(value := float(text)):
+        raise ValueError(f"{text[:40]} is too large")
+    return value
+
+
+def _of_64_bits(text: str) -> int:
+    if len(text) > 20 or not -(2**63) <= (value := int(text)) < 2**63:
+        raise ValueError(f"{text[:40]} is too large")
+    return value
+
+
+def _no_number(text: str) -> float:
+    raise ValueError(f"{text} is no number")
+
+
 def sealed(facts: dict[str, Any]) -> str:
     """Return a dictionary as JSON with a checksum of itself.
 
@@ -274,10 +321,7 @@ def read_sealed(text: str | bytes) -> dict[str, Any]:
       ...
     ValueError: the checksum differs
     """
-    try:
-        facts = json.loads(text)
-    except (ValueError, RecursionError) as error:
-        raise ValueError(f"it is not JSON ({error})") from error
+    facts = read_json(text)
     if not isinstance(facts, dict) or facts.pop(_SEAL, None) != _crc_of(facts):
         raise ValueError("the checksum differs")
     return facts

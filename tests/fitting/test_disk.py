@@ -96,7 +96,7 @@ def test_interrupted_write_leaves_no_manifest_and_can_be_repeated(tmp_path):
     with pytest.raises(FileNotFoundError, match="interrupted"):
         BlockFolder(tmp_path / "rows")
     folder = write_blocks(tmp_path / "rows", (X, labels), block_rows=50)
-    listed = {name for block in folder._blocks for name in block["files"]}
+    listed = {name for block in folder._blocks for name in block.files}
     assert {path.name for path in folder.folder.iterdir()} == listed | {"manifest.json"}
 
 

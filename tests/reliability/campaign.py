@@ -24,7 +24,12 @@ sys.path[:0] = [str(TESTS), str(TESTS.parent / "papers" / "tests")]
 from reliability.children import run_cases  # noqa: E402
 from reliability.outcomes import ALLOWED, FAILED, Outcome  # noqa: E402
 
-AREAS = {"fits": "fits", "calls": "other calls", "files": "damaged files"}
+AREAS = {
+    "fits": "fits",
+    "calls": "other calls",
+    "files": "damaged files",
+    "documents": "odd documents",
+}
 
 
 def measure(module: str, seeds: Sequence[int]) -> tuple[Counter, list[str]]:

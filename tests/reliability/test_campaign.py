@@ -9,7 +9,7 @@ import time
 
 import pytest
 
-from reliability import calls, campaign, files, fits
+from reliability import calls, campaign, documents, files, fits
 from reliability.campaign import measure
 from reliability.children import run_cases
 from reliability.outcomes import Outcome
@@ -18,7 +18,9 @@ from reliability.outcomes import Outcome
 TODAY = int(time.time() // 86_400)
 
 
-@pytest.mark.parametrize(("module", "n"), [("fits", 300), ("calls", 100), ("files", 84)])
+@pytest.mark.parametrize(
+    ("module", "n"), [("fits", 300), ("calls", 100), ("files", 84), ("documents", 90)]
+)
 def test_the_cases_of_today(module, n):
     counts, failures = measure(module, range(TODAY * n, (TODAY + 1) * n))
     assert not failures, "\n".join(failures)
@@ -27,7 +29,10 @@ def test_the_cases_of_today(module, n):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("module", "n"), [("fits", 10_000), ("calls", 2_000), ("files", 2_000)])
+@pytest.mark.parametrize(
+    ("module", "n"),
+    [("fits", 10_000), ("calls", 2_000), ("files", 2_000), ("documents", 2_000)],
+)
 def test_the_whole_campaign(module, n):
     _, failures = measure(module, range(n))
     assert not failures, "\n".join(failures)
@@ -43,6 +48,7 @@ def test_every_kind_and_form_is_drawn():
     assert {fit.labels for fit in drawn} == set(fits.LABELS)
     assert {fit.asked for fit in drawn} == {*fits.ASKED, *fits.REFUSED}
     assert {files.draw(seed).kind for seed in range(50)} == set(files.KINDS)
+    assert {documents.draw(seed).kind for seed in range(50)} == set(documents.KINDS)
 
 
 def test_rows_are_resumed_and_failures_counted(tmp_path, monkeypatch, capsys):

@@ -14,6 +14,7 @@ from labelgap._records import from_plain, to_plain
 from labelgap.auditing._audit_frames import columns_of
 from labelgap.auditing._audit_text import card_of, line_of
 from labelgap.extras import require
+from labelgap.files import read_json
 
 SCHEMA = 3
 
@@ -444,7 +445,11 @@ class Audit:
                 f"the audit has layout {plain['schema']!r}, this version reads {SCHEMA}: "
                 "run labelgap audit again"
             )
-        made = from_plain(cls, {k: v for k, v in plain.items() if k != "schema"}, "audit")
+        parts = {name: part for name, part in plain.items() if name != "schema"}
+        try:
+            made = from_plain(cls, parts, "audit")
+        except ValueError as error:
+            raise ValueError(f"{error}; run labelgap audit again") from error
         names = {label.name for label in made.labels}
         for place, suggestion in enumerate(made.suggestions):
             if suggestion.label not in names:
@@ -458,7 +463,7 @@ class Audit:
     def from_json(cls, text: str | bytes) -> Audit:
         """Return the audit whose `to_json` this is; see `from_dict`."""
         try:
-            plain = json.loads(text)
-        except (ValueError, RecursionError) as error:
-            raise ValueError(f"this is no audit: not JSON ({error})") from error
+            plain = read_json(text)
+        except ValueError as error:
+            raise ValueError(f"this is no audit: {error}") from error
         return cls.from_dict(plain)

@@ -21,11 +21,12 @@ from typing import Any, Literal
 import numpy as np
 
 from labelgap._records import from_plain, to_plain
-from labelgap.files import replacing
+from labelgap.files import read_json, replacing
 from labelgap.labels import Labels, State
 
 _FORMAT = "labelgap decisions"
 _VERSION = 1
+_REMEDY = "export one from the report page or the review page"
 
 
 @dataclass(frozen=True)
@@ -92,16 +93,11 @@ def read_decisions(path: str | Path) -> ReviewDecisions:
     '5a0c1e7d9b3f2a64'
     """
     try:
-        plain = json.loads(Path(path).read_text(encoding="utf-8"))
-    except (ValueError, RecursionError) as error:
-        raise ValueError(
-            f"{path}: is no decisions file, as it is not JSON; export one from the "
-            "report page or the review page"
-        ) from error
+        plain = read_json(Path(path).read_bytes())
+    except ValueError as error:
+        raise ValueError(f"{path}: is no decisions file, as {error}; {_REMEDY}") from error
     if not isinstance(plain, dict) or plain.get("format") != _FORMAT:
-        raise ValueError(
-            f"{path}: is no decisions file; export one from the report page or the review page"
-        )
+        raise ValueError(f"{path}: is no decisions file; {_REMEDY}")
     if plain.get("version") != _VERSION:
         raise ValueError(
             f"{path}: has layout {plain.get('version')!r}, this version of labelgap reads "
@@ -111,7 +107,7 @@ def read_decisions(path: str | Path) -> ReviewDecisions:
         audit = from_plain(str, plain.get("audit"), "audit")
         decisions = from_plain(tuple[Decision, ...], plain.get("decisions"), "decisions")
     except ValueError as error:
-        raise ValueError(f"{path}: {error}") from error
+        raise ValueError(f"{path}: {error}; {_REMEDY}") from error
     return ReviewDecisions(audit, decisions, str(path))
 
 

@@ -37,7 +37,7 @@ from labelgap.cli._loaded_parts import make_sound
 from labelgap.cli._read_data import Hints, InputRows
 from labelgap.cli._terminal import Advance, BadInputError
 from labelgap.extras import require
-from labelgap.files import expands_too_far, replacing
+from labelgap.files import expands_too_far, read_json, replacing
 from labelgap.fitting import Progress
 from labelgap.labels import Labels
 from labelgap.registry import Task, find_estimator, list_estimators
@@ -367,7 +367,7 @@ def _members(path: Path) -> tuple[dict[str, Any], bytes]:
             n_bytes = sum(member.file_size for member in archive.infolist())
             if expands_too_far(n_bytes, path.stat().st_size):
                 raise ValueError("it becomes far larger when decompressed")
-            about = json.loads(archive.read(_ABOUT))
+            about = read_json(archive.read(_ABOUT))
             document = archive.read(_MODEL)
             about.get("format")
     # a damaged archive fails in a dozen ways: zlib, struct, unknown compression, ...

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from labelgap.data._contents import DataFormatError
+from labelgap.data._contents import shown_damage
 from labelgap.files import replacing
 
 _MODEL = "labelgap"
@@ -123,26 +123,25 @@ def write_preannotations(source: Any, suggestions: Suggested, column: str, out: 
     >>> folder.cleanup()
     """
     path = Path(source)
-    text = path.read_text(encoding="utf-8")
-    lines = path.suffix.lower() in (".jsonl", ".ndjson")
-    records = [json.loads(line) for line in text.splitlines() if line.strip()] if lines else None
-    records = json.loads(text) if records is None else records
-    tool = _tool_of(records)
-    if tool is None:
-        raise DataFormatError(
-            "is no export of Label Studio or Argilla",
-            file=str(path),
-            remedy="Give the JSON file that the tool exported",
-        )
-    write = _to_label_studio if tool == "Label Studio" else _to_argilla
-    to_name = _to_name(records, column)
-    made = [
-        write(record, suggestions[str(record.get("id"))], column, to_name)
-        for record in records
-        if suggestions.get(str(record.get("id")))
-    ]
+    remedy = "Give the JSON file that the tool exported"
+    with shown_damage("export of Label Studio or Argilla", path, remedy):
+        text = path.read_text(encoding="utf-8")
+        lines = path.suffix.lower() in (".jsonl", ".ndjson")
+        one_by_one = (line for line in text.splitlines() if line.strip())
+        records = [json.loads(line) for line in one_by_one] if lines else json.loads(text)
+        tool = _tool_of(records)
+        if tool is None:
+            raise ValueError("neither of them writes such records")
+        write = _to_label_studio if tool == "Label Studio" else _to_argilla
+        to_name = _to_name(records, column)
+        made = [
+            write(record, suggestions[str(record.get("id"))], column, to_name)
+            for record in records
+            if suggestions.get(str(record.get("id")))
+        ]
+        content = json.dumps(made, indent=1, ensure_ascii=False).encode() + b"\n"
     with replacing(Path(out)) as (partial,):
-        partial.write_text(json.dumps(made, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+        partial.write_bytes(content)
     return Path(out)
 
 

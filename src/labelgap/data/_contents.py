@@ -8,6 +8,8 @@ import io
 import lzma
 import os
 import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any, TypeAlias
@@ -58,6 +60,23 @@ class DataFormatError(ValueError):
 
     def __reduce__(self):
         return _rebuild, (self.problem, self.file, self.line, self.row, self.remedy)
+
+
+@contextmanager
+def shown_damage(kind: str, file: Path, remedy: str) -> Iterator[None]:
+    """Say which file is not what it should be, whatever its reader fails with."""
+    try:
+        yield
+    except (DataFormatError, ImportError):
+        raise
+    # a damaged archive or document fails in a dozen ways
+    except Exception as error:
+        said = " ".join(str(error).split()).rstrip(".")
+        raise DataFormatError(
+            f"is no {kind}, or is damaged ({type(error).__name__}: {said})",
+            file=str(file),
+            remedy=remedy,
+        ) from error
 
 
 class ChecksumError(DataFormatError):

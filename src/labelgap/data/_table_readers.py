@@ -12,11 +12,12 @@ from pathlib import Path
 from typing import IO, Any, NamedTuple
 
 from labelgap.data._annotation_exports import flat_records
-from labelgap.data._contents import DataFormatError
+from labelgap.data._contents import DataFormatError, shown_damage
 from labelgap.extras import require
 
 _MARKS = (",", ";", "\t", "|")
 _SAMPLE_LINES = 60
+_WRITE_AGAIN = "To get one, write it again, or rename it to .csv if it is text"
 # whole numbers that an integer of 64 bits, or a floating-point number, holds exactly
 _WHOLE, _WITH_POINT = r"-?(0|[1-9]\d{0,17})", r"-?(0|[1-9]\d{0,14})(\.0+)?"
 _DECIMAL_COMMA = r"\s*-?\d+(,\d+)?\s*"
@@ -134,18 +135,18 @@ def _read_decimal_commas(pandas: Any, frame: Any, ids: Sequence[str], notes: lis
 
 
 def _read_parquet(pandas: Any, stream: IO[bytes], path: Path, ids: Sequence[str]) -> FileFrame:
-    with _damaged("Parquet file", path):
+    with shown_damage("Parquet file", path, _WRITE_AGAIN):
         return FileFrame(pandas.read_parquet(stream))
 
 
 def _read_feather(pandas: Any, stream: IO[bytes], path: Path, ids: Sequence[str]) -> FileFrame:
-    with _damaged("Feather file", path):
+    with shown_damage("Feather file", path, _WRITE_AGAIN):
         return FileFrame(pandas.read_feather(stream))
 
 
 def _read_excel(pandas: Any, stream: IO[bytes], path: Path, ids: Sequence[str]) -> FileFrame:
     require("openpyxl", extra="tables", purpose=f"reading {path.name}")
-    with _damaged("Excel workbook", path):
+    with shown_damage("Excel workbook", path, _WRITE_AGAIN):
         book = pandas.ExcelFile(stream, engine="openpyxl")
         sheets = book.sheet_names
         frame = pandas.read_excel(book, sheet_name=sheets[0], dtype=dict.fromkeys(ids, object))
@@ -188,31 +189,12 @@ def _of_records(pandas: Any, records: Any, path: Path) -> FileFrame:
             file=str(path),
             remedy='Write [{"id": 1, "tags": ["a", "b"]}, ...], or one record per line in .jsonl',
         )
-    flat, tool = flat_records(records)
-    notes = (f"read as an export of {tool}",) if tool else ()
-    return FileFrame(pandas.DataFrame.from_records(flat), notes)
-
-
-class _damaged:  # noqa: N801
-    """Say which file is not what its name says."""
-
-    def __init__(self, kind: str, path: Path) -> None:
-        self.kind, self.path = kind, path
-
-    def __enter__(self) -> None:
-        return None
-
-    def __exit__(self, kind: Any, error: Any, trace: Any) -> None:
-        expected = (ValueError, OSError, KeyError)
-        if error is None or isinstance(error, DataFormatError):
-            return
-        zipped = type(error).__name__ in ("BadZipFile", "InvalidFileException")
-        if isinstance(error, expected) or zipped:
-            raise DataFormatError(
-                f"is no {self.kind}, or is damaged ({' '.join(str(error).split()).rstrip('.')})",
-                file=str(self.path),
-                remedy="To get one, write it again, or rename it to .csv if it is text",
-            ) from error
+    with shown_damage(
+        "list of records", path, "Export it again, or write one flat record per item"
+    ):
+        flat, tool = flat_records(records)
+        frame = pandas.DataFrame.from_records(flat)
+    return FileFrame(frame, (f"read as an export of {tool}",) if tool else ())
 
 
 _READERS: dict[str, Reader] = {

@@ -14,6 +14,7 @@ import tempfile
 import weakref
 import zlib
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -21,6 +22,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
+from labelgap._records import from_plain
 from labelgap.files import read_sealed, replacing, sealed
 from labelgap.fitting._row_blocks import RowPair, RowSource, Zeros, block_labels
 from labelgap.kernels.input_arrays import canonical_rows, check_indices, check_numbers
@@ -104,6 +106,32 @@ def write_blocks(
     return BlockFolder(folder)
 
 
+@dataclass(frozen=True)
+class _File:
+    shape: tuple[int, ...]
+    dtype: str
+    bytes: int
+    crc32: int
+
+
+@dataclass(frozen=True)
+class _Block:
+    n_samples: int
+    n_features: int
+    files: dict[str, _File]
+
+
+@dataclass(frozen=True)
+class _Manifest:
+    n_samples: int
+    n_features: int
+    n_labels: int
+    implicit: int
+    unseen: tuple[int, ...]
+    names: tuple[Any, ...] | None
+    blocks: tuple[_Block, ...]
+
+
 class BlockFolder:
     """The rows of a folder that :func:`write_blocks` wrote; estimators take it as X.
 
@@ -134,25 +162,32 @@ class BlockFolder:
         text = path.read_bytes()
         self.fingerprint = hashlib.sha256(text).hexdigest()
         try:
-            self._read_manifest(read_sealed(text))
-        except (ValueError, KeyError, TypeError, IndexError, AttributeError) as error:
+            facts = read_sealed(text)
+            if {key: facts.pop(key, None) for key in _FORMAT} != _FORMAT:
+                raise ValueError("another format")
+            self._read_manifest(from_plain(_Manifest, facts, "manifest"))
+        except (ValueError, IndexError, MemoryError) as error:
             raise ValueError(
                 f"{path} is damaged, or not of version {_FORMAT['version']} ({error}): write the "
                 "blocks again"
             ) from error
         self._check_sizes()
 
-    def _read_manifest(self, manifest: dict[str, Any]) -> None:
-        if {key: manifest.get(key) for key in _FORMAT} != _FORMAT:
-            raise ValueError("another format")
-        self.n_samples: int = manifest["n_samples"]
-        self.n_features: int = manifest["n_features"]
-        self.n_labels: int = manifest["n_labels"]
-        self.names = None if manifest["names"] is None else np.array(manifest["names"], object)
-        self._implicit: int = manifest["implicit"]
+    def _read_manifest(self, manifest: _Manifest) -> None:
+        self._blocks = manifest.blocks
+        self.n_samples, self.n_features = manifest.n_samples, manifest.n_features
+        self.n_labels, names = manifest.n_labels, manifest.names
+        sizes = [(block.n_samples, block.n_features) for block in self._blocks]
+        if not sizes or min(min(sizes)) < 0 or sum(n for n, _ in sizes) != self.n_samples:
+            raise ValueError(f"manifest.n_samples: {self.n_samples} is not that of the blocks")
+        if {n for _, n in sizes} != {self.n_features}:
+            raise ValueError(f"manifest.n_features: {self.n_features} is not that of the blocks")
+        if names is not None and len(names) != self.n_labels:
+            raise ValueError(f"manifest.names: {len(names)} of them for {self.n_labels} labels")
+        self.names = None if names is None else np.array(names, object)
+        self._implicit = int(State(manifest.implicit))
         self._unseen = np.zeros(self.n_labels, dtype=bool)
-        self._unseen[manifest["unseen"]] = True
-        self._blocks: list[dict[str, Any]] = manifest["blocks"]
+        self._unseen[list(manifest.unseen)] = True
 
     def __len__(self) -> int:
         return len(self._blocks)
@@ -161,10 +196,10 @@ class BlockFolder:
         return self.reader(index)()
 
     def reader(self, index: int) -> Callable[[], RowPair]:
-        shapes = [(self._blocks[index]["n_samples"], n) for n in (self.n_features, self.n_labels)]
+        block = self._blocks[index]
+        shapes = [(block.n_samples, n) for n in (self.n_features, self.n_labels)]
         prefix = str(self.folder.absolute() / f"{range(len(self))[index]:06d}")
-        files = self._blocks[index]["files"]
-        checksums = {str(self.folder.absolute() / name): files[name]["crc32"] for name in files}
+        checksums = {str(self.folder.absolute() / n): f.crc32 for n, f in block.files.items()}
         return partial(_read_block, prefix, shapes, self._implicit, self._unseen, checksums)
 
     def verify(self) -> None:
@@ -173,17 +208,16 @@ class BlockFolder:
         A fit does the same with each file before its first use in a process.
         """
         for block in self._blocks:
-            for name, facts in block["files"].items():
-                _verify(self.folder / name, facts["crc32"])
+            for name, facts in block.files.items():
+                _verify(self.folder / name, facts.crc32)
 
     def _check_sizes(self) -> None:
         for block in self._blocks:
-            for name, facts in block["files"].items():
+            for name, facts in block.files.items():
                 path = self.folder / name
-                if not path.exists() or path.stat().st_size != facts["bytes"]:
+                if not path.is_file() or path.stat().st_size != facts.bytes:
                     raise ValueError(
-                        f"{path} is missing or not {facts['bytes']} bytes long: "
-                        "write the blocks again"
+                        f"{path} is missing or not {facts.bytes} bytes long: write the blocks again"
                     )
 
 
@@ -218,6 +252,8 @@ def _read_block(
     is_first = _verified_now(checksums)
     dense = Path(f"{prefix}.X.npy")
     X = _map(dense) if dense.exists() else _map_sparse(f"{prefix}.X", shapes[0], is_first)
+    if X.shape != shapes[0]:
+        raise ValueError(f"{dense} is {X.shape}, not {shapes[0]}: write the blocks again")
     codes = _map_sparse(f"{prefix}.Y", shapes[1], is_first)
     return X, Labels(codes, State(implicit), unseen=unseen)
 

@@ -74,15 +74,16 @@ class Checkpoint:
             facts = read_sealed(current.read_bytes())
             if {key: facts.get(key) for key in _FORMAT} != _FORMAT:
                 raise ValueError(f"{_CURRENT} is not of version {_FORMAT['version']}")
-        self._check_identity(facts["identity"])
-        folder = self.path / facts["folder"]
-        with self._readable():
+            self._check_identity(facts["identity"])
+            folder, n_blocks = self.path / facts["folder"], facts["n_blocks"]
             stored = _read(folder / "global.npz")
             restored = _tuple(type(params), stored, "params")
-            self._check_blocks(folder, facts["n_blocks"])
-        rows.restore(self._local_states(folder, facts["n_blocks"]))
-        trace.objective[:] = stored["objective"].tolist()
-        trace.seconds[:] = stored["seconds"].tolist()
+            objective, seconds = (stored[name].tolist() for name in ("objective", "seconds"))
+            self._check_blocks(folder, n_blocks)
+            if facts["outcome"] not in ("converged", "running"):
+                raise ValueError(f"outcome {facts['outcome']!r}")
+        rows.restore(self._local_states(folder, n_blocks))
+        trace.objective[:], trace.seconds[:] = objective, seconds
         trace.outcome = facts["outcome"]
         self._written = (trace.n_iter, trace.outcome)
         return restored
@@ -160,6 +161,8 @@ class Checkpoint:
     def _readable(self) -> Iterator[None]:
         try:
             yield
+        except CheckpointError:
+            raise
         # a damaged archive fails in a dozen ways: zlib, struct, unknown compression, ...
         except Exception as error:
             raise CheckpointError(

@@ -10,7 +10,6 @@ that would let other origins read an answer. Connections, slow senders and burst
 from __future__ import annotations
 
 import hmac
-import json
 import logging
 import secrets
 import socket
@@ -20,6 +19,7 @@ from typing import Any
 from urllib.parse import parse_qs, urlencode
 
 from labelgap.extras import require
+from labelgap.files import read_json
 from labelgap.review._review_routes import ROUTES, RefusedError, ServerAnswer
 from labelgap.review._review_session import Review
 
@@ -182,8 +182,8 @@ def _read_json(request: dict[str, Any]) -> dict[str, Any]:
     if int(length) > _LARGEST_BODY:
         raise RefusedError(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, "that is too long")
     try:
-        body = json.loads(request["wsgi.input"].read(int(length)))
-    except (ValueError, RecursionError):
+        body = read_json(request["wsgi.input"].read(int(length)))
+    except ValueError:
         raise RefusedError(HTTPStatus.BAD_REQUEST, "that is not JSON") from None
     if not isinstance(body, dict):
         raise RefusedError(HTTPStatus.BAD_REQUEST, "send a JSON object")
