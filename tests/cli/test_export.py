@@ -58,5 +58,28 @@ def test_what_is_refused(fails, run, items, model):
     assert run("fit", items, *WIDE, "-m", "neighbors", "-o", "near").code == 0
     said = fails("export", "near", "-o", "x.onnx")
     assert "near: KNeighborsLabels is not linear in its features" in said
-    assert run("fit", items, "-l", "tag_*", "--item", "id", "--text", "note", "-o", "t").code == 0
-    assert "reads the column of text 'note'" in fails("export", "t", "-o", "x.onnx")
+    assert "(labelgap fit --model binary-relevance)" in said
+    mixed = ("-l", "tag_*", "--item", "id", "-m", "binary-relevance", "-o", "mixed")
+    assert run("fit", items, *mixed).code == 0
+    assert "fit it again with --drop 'note'" in fails("export", "mixed", "-o", "x.onnx")
+
+
+@pytest.mark.parametrize("numbers", [True, False])
+def test_a_model_of_texts_is_exported_with_its_words(run, numbers):
+    rows = table_rows(60)
+    rows[3]["note"], rows[4]["age"] = "", ""
+    items = write_rows(Path("items.csv"), rows)
+    only = () if numbers else ("--drop", "age", "--drop", "size")
+    read = ("-l", "tag_*", "--item", "id", "--text", "note", "--empty", "mean", *only)
+    assert run("fit", items, *read, "-m", "binary-relevance", "-o", "m").code == 0
+    ran = run("export", "m", "-o", "m.onnx")
+    assert ran.code == 0, ran
+    assert "words" in ran.out
+    assert run("predict", "m", items, *only, "-o", "p.parquet").code == 0
+    wanted = pandas.read_parquet("p.parquet")[["tag_a", "tag_b"]].to_numpy()
+    table = pandas.read_csv(items, keep_default_na=False)
+    given = {"texts": table["note"].to_numpy(dtype=object)}
+    if numbers:
+        given["features"] = table[["age", "size"]].replace("", np.nan).to_numpy(dtype=float)
+    found = runtime.InferenceSession("m.onnx").run(["probabilities"], given)[0]
+    np.testing.assert_allclose(found, wanted, atol=1e-6)

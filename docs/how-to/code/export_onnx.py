@@ -35,10 +35,24 @@ import numpy as np
 import onnxruntime
 
 session = onnxruntime.InferenceSession(file)
-(chances,) = session.run(["probabilities"], {"features": made.X[:100]})
+(proba,) = session.run(["probabilities"], {"features": made.X[:100]})
 about = session.get_modelmeta().custom_metadata_map
 print(json.loads(about["label_names"]))
-print(np.allclose(chances, model.predict_proba(made.X[:100]), atol=1e-5))
+print(np.allclose(proba, model.predict_proba(made.X[:100]), atol=1e-5))
+
+# [words]
+from sklearn.feature_extraction.text import TfidfVectorizer
+
+notes = ["Send the contract today!", "a new contract", "lunch at noon", "today: lunch"]
+named = Labels.from_dense([[1, 1], [0, 1], [0, 0], [1, 0]], names=["urgent", "legal"])
+reader = make_pipeline(TfidfVectorizer(), BinaryRelevance()).fit(notes, named)
+
+onnx.save(to_onnx(reader), file)
+session = onnxruntime.InferenceSession(file)
+texts = np.array(["TODAY", "The contract.", ""], dtype=object)
+(proba,) = session.run(["probabilities"], {"texts": texts})
+print(proba.round(2).tolist())
+print(np.allclose(proba, reader.predict_proba(texts)))
 
 # [refuse]
 from labelgap import KNeighborsLabels

@@ -95,6 +95,13 @@ def linear_form(model: Any) -> LinearForm:
             f"{name} was fitted to a vector of classes: fit it to a label matrix, one column per "
             "label"
         )
+    reader = getattr(model, "frame_reader_", None)
+    if reader is not None:
+        raise NotLinearError(
+            f"{name} was fitted to {'a frame of more than numbers' if reader.columns else 'texts'}, "
+            "of which it made features itself: export a pipeline that makes them, such as "
+            "make_pipeline(TfidfVectorizer(), BinaryRelevance())"
+        )
     if get_tags(model).input_tags.pairwise:
         raise NotLinearError(f"{name} takes kernel values of its training rows, not features")
     with_probabilities = hasattr(model, "predict_proba")
@@ -107,8 +114,8 @@ def linear_form(model: Any) -> LinearForm:
         raise NotLinearError(f"{name} is not linear in its features: {error}") from error
     if wrong is not None:
         raise NotLinearError(
-            f"{name} is not linear in its features ({wrong}): save it with labelgap fit, or export "
-            "a linear model such as BinaryRelevance or RMFL(kernel='linear')"
+            f"{name} is not linear in its features ({wrong}): export a linear model such as "
+            "BinaryRelevance"
         )
     return form
 

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Any, Literal
 
 import numpy as np
+from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.feature_selection import SelectorMixin
 from sklearn.impute import SimpleImputer
 from sklearn.pipeline import Pipeline
@@ -14,33 +15,10 @@ from sklearn.preprocessing import MaxAbsScaler, Normalizer, StandardScaler
 from sklearn.utils.validation import check_is_fitted
 
 from labelgap import __version__
+from labelgap.export._graph import PROBABILITIES, SCORES, Graph
 from labelgap.export._linear import LinearForm, NotLinearError, linear_form
+from labelgap.export._words import add_words
 from labelgap.extras import require
-
-_OPSET, _IR_VERSION = 17, 8
-_INPUT, _SCORES, _PROBABILITIES = "features", "scores", "probabilities"
-
-
-class _Graph:
-    """Nodes one after the other, and the constants that they use."""
-
-    def __init__(self, onnx: Any, dtype: np.dtype) -> None:
-        self._onnx, self.dtype = onnx, dtype
-        self.nodes: list[Any] = []
-        self.constants: list[Any] = []
-        self.last = _INPUT
-
-    def constant(self, values: Any, dtype: Any = None) -> str:
-        name = f"constant_{len(self.constants)}"
-        array = np.ascontiguousarray(values, dtype=dtype or self.dtype)
-        self.constants.append(self._onnx.numpy_helper.from_array(array, name))
-        return name
-
-    def add(self, kind: str, *inputs: str, output: str | None = None, **attributes: Any) -> str:
-        output = output or f"step_{len(self.nodes)}"
-        node = self._onnx.helper.make_node(kind, list(inputs), [output], **attributes)
-        self.nodes.append(node)
-        return output
 
 
 def to_onnx(
@@ -49,19 +27,22 @@ def to_onnx(
     feature_names: Sequence[str] | None = None,
     label_names: Sequence[str] | None = None,
     dtype: Literal["float64", "float32"] = "float64",
+    locale: str | None = None,
 ) -> Any:
     """Return the predictions of a linear model as an ONNX graph, for programs without Python.
 
-    The graph has the input ``features`` (n_samples, n_features) and the outputs ``scores`` and, for
-    models that have them, ``probabilities`` (n_samples, n_labels). Its metadata hold
-    ``feature_names`` and ``label_names`` as JSON lists, ``estimator`` and ``labelgap_version``.
+    The graph has the input ``features`` (n_samples, n_features), the input ``texts`` (n_samples,)
+    where the model reads words, and the outputs ``scores`` and, for models that have them,
+    ``probabilities`` (n_samples, n_labels). Its metadata hold ``feature_names`` and
+    ``label_names`` as JSON lists, ``estimator`` and ``labelgap_version``.
 
     Parameters
     ----------
     model : fitted estimator, or pipeline that ends with one
         Every estimator whose scores are linear in the features (see :func:`linear_form`). Before
         it a pipeline may have :class:`~sklearn.impute.SimpleImputer`, ``StandardScaler``,
-        ``MaxAbsScaler``, ``Normalizer``, and selectors of features.
+        ``MaxAbsScaler``, ``Normalizer``, selectors of features, and ``TfidfVectorizer``, whose
+        words stand after the features that come before it.
     feature_names : sequence of length n_features, default=None
         By default the names the model was fitted with, or "feature 0", "feature 1", ...
     label_names : sequence of length n_labels, default=None
@@ -69,11 +50,16 @@ def to_onnx(
     dtype : {"float64", "float32"}, default="float64"
         Of input and arithmetic. Single precision halves the file, and loses features with large
         means and small spreads.
+    locale : str, default=None
+        With which the machine that runs the graph makes small letters of texts. By default "C",
+        which every machine has, where all words are ASCII, and "C.UTF-8" otherwise, which Linux
+        has; a machine without it refuses the graph and wants another, such as "en_US.UTF-8".
 
     Returns
     -------
     onnx.ModelProto
-        To be written by ``onnx.save(made, "model.onnx")``.
+        To be written by ``onnx.save(made, "model.onnx")``. A graph of texts needs onnxruntime,
+        whose ``Tokenizer`` it uses.
 
     Raises
     ------
@@ -99,31 +85,36 @@ def to_onnx(
         raise ValueError(f"dtype={dtype!r}: use 'float64' or 'float32'")
     check_is_fitted(model)
     steps = [step for _, step in model.steps] if isinstance(model, Pipeline) else [model]
-    graph = _Graph(onnx, np.dtype(dtype))
+    steps = [step for step in steps if step is not None and not isinstance(step, str)]
+    form = linear_form(steps[-1])
+    n_features = _n_features(steps)
+    graph = Graph(onnx, np.dtype(dtype), n_features)
     for step in steps[:-1]:
-        _add_step(graph, step)
-    last = steps[-1]
-    form = linear_form(last)
+        _add_step(graph, step, locale)
     _add_form(graph, form)
-    n_features = int(model.n_features_in_)
     if feature_names is None:
-        feature_names = getattr(model, "feature_names_in_", None)
+        feature_names = getattr(steps[0], "feature_names_in_", None)
     if feature_names is None:
         feature_names = [f"feature {j}" for j in range(n_features)]
-    labels = last.classes_ if label_names is None else label_names
+    labels = steps[-1].classes_ if label_names is None else label_names
     metadata = {
         "labelgap_version": __version__,
-        "estimator": type(last).__name__,
+        "estimator": type(steps[-1]).__name__,
         "feature_names": _listed("feature_names", feature_names, n_features),
         "label_names": _listed("label_names", labels, form.intercept.size),
     }
-    return _assemble(onnx, graph, (n_features, form.intercept.size), metadata)
+    return graph.model(form.intercept.size, metadata)
 
 
-def _add_step(graph: _Graph, step: Any) -> None:
-    """What a scaler, imputer or selector does."""
-    if step is None or isinstance(step, str):
-        return
+def _n_features(steps: list[Any]) -> int:
+    """Columns that go in, without the words of a vectorizer."""
+    if isinstance(steps[0], TfidfVectorizer):
+        return int(steps[1].n_features_in_) - len(steps[0].vocabulary_)
+    return int(steps[0].n_features_in_)
+
+
+def _add_step(graph: Graph, step: Any, locale: str | None) -> None:
+    """What a scaler, imputer, selector or vectorizer does."""
     if isinstance(step, SimpleImputer) and not step.add_indicator:
         if not np.isnan(step.missing_values) or np.isnan(step.statistics_).any():
             raise NotLinearError("SimpleImputer must fill NaN, and no column may be all empty")
@@ -137,10 +128,9 @@ def _add_step(graph: _Graph, step: Any) -> None:
     elif isinstance(step, MaxAbsScaler) and not getattr(step, "clip", False):
         graph.last = graph.add("Div", graph.last, graph.constant(step.scale_))
     elif isinstance(step, Normalizer) and step.norm == "l2":
-        length = graph.add("ReduceL2", graph.last, axes=[1], keepdims=1)
-        # a row of zeros stays one
-        length = graph.add("Max", length, graph.constant(np.finfo(graph.dtype).tiny))
-        graph.last = graph.add("Div", graph.last, length)
+        graph.last = graph.unit_rows(graph.last)
+    elif isinstance(step, TfidfVectorizer):
+        add_words(graph, step, locale)
     elif isinstance(step, SelectorMixin):
         kept = graph.constant(step.get_support(indices=True), np.int64)
         graph.last = graph.add("Gather", graph.last, kept, axis=1)
@@ -151,42 +141,22 @@ def _add_step(graph: _Graph, step: Any) -> None:
         )
 
 
-def _add_form(graph: _Graph, form: LinearForm) -> None:
+def _add_form(graph: Graph, form: LinearForm) -> None:
     graph.add(
         "Gemm",
         graph.last,
         graph.constant(form.coef),
         graph.constant(form.intercept),
-        output=_SCORES,
+        output=SCORES,
     )
     if form.slope is None or form.level is None:
         return
-    log_odds = _SCORES
+    log_odds = SCORES
     if (form.slope != 1).any():
         log_odds = graph.add("Mul", log_odds, graph.constant(form.slope))
     if form.level.any():
         log_odds = graph.add("Add", log_odds, graph.constant(form.level))
-    graph.add("Sigmoid", log_odds, output=_PROBABILITIES)
-
-
-def _assemble(onnx: Any, graph: _Graph, shape: tuple[int, int], metadata: dict[str, str]) -> Any:
-    helper = onnx.helper
-    kind = helper.np_dtype_to_tensor_dtype(graph.dtype)
-    made = {name for node in graph.nodes for name in node.output}
-    outputs = [name for name in (_PROBABILITIES, _SCORES) if name in made]
-    body = helper.make_graph(
-        graph.nodes,
-        "labelgap",
-        [helper.make_tensor_value_info(_INPUT, kind, ["n_samples", shape[0]])],
-        [helper.make_tensor_value_info(name, kind, ["n_samples", shape[1]]) for name in outputs],
-        graph.constants,
-    )
-    made_by = {"producer_name": "labelgap", "producer_version": metadata["labelgap_version"]}
-    opset = [helper.make_opsetid("", _OPSET)]
-    model = helper.make_model(body, opset_imports=opset, ir_version=_IR_VERSION, **made_by)
-    helper.set_model_props(model, metadata)
-    onnx.checker.check_model(model)
-    return model
+    graph.add("Sigmoid", log_odds, output=PROBABILITIES)
 
 
 def _listed(argument: str, names: Any, number: int) -> str:
