@@ -54,6 +54,19 @@ def test_completeness_shows_estimates_with_their_intervals_the_lowest_first():
     assert ax.yaxis_inverted()
 
 
+def test_without_a_frequency_of_their_own_labels_share_one_or_show_what_is_known():
+    bare = replace(AUDIT, labels=tuple(replace(one, label_frequency=None) for one in AUDIT.labels))
+    ax = plots.plot_label_completeness(bare)
+    assert _rows(ax) == ["all labels"]
+    assert _dots(ax)[:, 0] == pytest.approx([AUDIT.summary.label_frequency.value])
+    assert ax.get_title() == "no label has a frequency of its own"
+    bare = replace(bare, summary=replace(AUDIT.summary, label_frequency=None))
+    for source in (bare, bare.labels):
+        ax = plots.plot_label_completeness(source)
+        assert _dots(ax)[:, 0] == pytest.approx(sorted(one.observed for one in AUDIT.labels))
+        assert "in which the label is known" in ax.get_xlabel()
+
+
 def test_completeness_of_labels_is_the_fraction_of_known_rows():
     labels = Labels.from_dense([[1, np.nan, 0], [0, np.nan, 1], [1, 1, np.nan], [0, 0, 0]])
     ax = plots.plot_label_completeness(labels.with_names(["x", "y", "z"]))
@@ -229,7 +242,10 @@ def test_every_picture_draws_where_it_is_told(name):
 
 @pytest.mark.parametrize(
     "name",
-    sorted(DRAWN.keys() - {"plot_item_completeness", "plot_label_correlation"}),
+    sorted(
+        DRAWN.keys()
+        - {"plot_item_completeness", "plot_label_completeness", "plot_label_correlation"}
+    ),
 )
 def test_an_audit_without_it_is_an_error_that_says_so(name):
     with pytest.raises(ValueError, match=r"there (is|are) no|nothing|no (label|features)"):

@@ -38,7 +38,9 @@ def plot_label_completeness(
     ----------
     source : Audit, sequence of LabelAudit, Labels, or array
         Of an audit: the estimated label frequency, the fraction of a label's relevant entries that
-        is recorded; labels too rare for an estimate are left out. Of :class:`labelgap.Labels`: the
+        is recorded; labels too rare for an estimate are left out. Where the table does not tell
+        labels apart, the one frequency of all labels is shown, and without that, as of labels, the
+        fraction of items in which each is known. Of :class:`labelgap.Labels`: the
         fraction of items in which the label is known. An array holds one number per label, or
         value, lower and upper end.
     names : sequence of length n_labels, optional, default=None
@@ -63,16 +65,26 @@ def plot_label_completeness(
     ['sea', 'tree', 'sun']
     """
     at_least_one(n_labels=n_labels)
+    what, title = "label frequency: fraction of the relevant entries that is recorded", ""
+    known = "fraction of the items in which the label is known"
     if isinstance(source, Labels):
         values = source.n_observed(axis=0, unlabeled=True) / max(source.n_samples, 1)
-        what = "fraction of the items in which the label is known"
-        names = source.names if names is None else names
+        what, names = known, source.names if names is None else names
     else:
         values, names = _of_labels(source, "label_frequency", names)
-        what = "label frequency: fraction of the relevant entries that is recorded"
+    if not len(values):
+        frequency = source.summary.label_frequency if hasattr(source, "summary") else None
+        title = "no label has a frequency of its own"
+        if frequency is not None:
+            values, names = [frequency], ["all labels"]
+        else:
+            values, names = _of_labels(source, "observed", None)
+            what = known
     ax = _lowest_first(values, names, n_labels, ax)
     ax.xaxis.set_major_formatter(percent)
     ax.set_xlabel(what)
+    if title and not ax.get_title():
+        ax.set_title(title, fontsize=10)
     return ax
 
 
