@@ -219,3 +219,14 @@ def test_the_column_that_lists_labels_is_named(run, songs, tmp_path, monkeypatch
     frame.to_csv("listed.csv", index=False)
     said = " ".join(run("audit", "listed.csv").err.split())
     assert "column 'mood tags' looks like one that lists labels: --labels 'mood tags'" in said
+
+
+def test_columns_of_yes_and_no_are_named(run, songs, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    words = songs.copy()
+    words[TAGS] = words[TAGS].replace({1: "ja", 0: "nein"})
+    words.to_csv("lieder.csv", index=False, sep=";", decimal=",")
+    said = " ".join(run("audit", "lieder.csv").err.split())
+    named = f"--labels {','.join(TAGS)}"
+    assert named in said
+    assert run("audit", "lieder.csv", *shlex.split(named), "--item", "song").code == 0

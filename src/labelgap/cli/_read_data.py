@@ -34,7 +34,7 @@ from labelgap.data import (
     read_table,
     read_xc,
 )
-from labelgap.labels import Labels, labels_of_vector
+from labelgap.labels import Labels, labels_of_vector, read_label_column
 
 _SUFFIXES: dict[str, Format] = {
     **dict.fromkeys((*TABLE_SUFFIXES, *DATABASES), Format.TABLE),
@@ -354,19 +354,26 @@ def _label_columns(path: Path, options: LabelledOptions, hints: Hints, frame: An
 
 
 def _likely_labels(frame: Any) -> str:
-    """A hint at the column that lists labels: of those that do, the one with the fewest."""
+    """A hint at the column that lists labels, the one with the fewest, or at columns of yes and no."""
     listed: dict[str, int] = {}
+    decided = []
     for name in frame.columns:
         try:
             found = labels_of_vector(frame[name])
+            if found is not None:
+                listed[str(name)] = found.n_labels
+            elif {0.0, 1.0} <= set(read_label_column(frame[name])):
+                decided.append(str(name))
         except ValueError:
             continue
-        if found is not None:
-            listed[str(name)] = found.n_labels
-    if not listed:
+    if listed:
+        best = min(listed, key=listed.__getitem__)
+        return f" (column {best!r} looks like one that lists labels: --labels {shlex.quote(best)})"
+    if not decided:
         return ""
-    best = min(listed, key=listed.__getitem__)
-    return f" (column {best!r} looks like one that lists labels: --labels {shlex.quote(best)})"
+    shown = ",".join(decided[:_MOST_SHOWN])
+    more = f" and {len(decided) - _MOST_SHOWN} more" if len(decided) > _MOST_SHOWN else ""
+    return f" (of yes and no: --labels {shlex.quote(shown)}{more})"
 
 
 def _has_long_table(options: Any) -> bool:

@@ -32,8 +32,14 @@ from labelgap.labels.states import (
     zero_state,
 )
 
-_YES = frozenset("1 1.0 true t yes y x ✓ ✔ ☑ on relevant positive present".split())  # noqa: SIM905
-_NO = frozenset("0 0.0 false f no n ☐ off irrelevant negative absent".split())  # noqa: SIM905
+_YES = frozenset(
+    "1 1.0 true t yes y x ✓ ✔ ☑ on relevant positive present "  # noqa: SIM905
+    "ja wahr oui vrai sí si sì verdadero vero sim verdadeiro".split()
+)
+_NO = frozenset(
+    "0 0.0 false f no n ☐ off irrelevant negative absent "  # noqa: SIM905
+    "nein falsch non faux falso não nee onwaar".split()
+)
 _UNKNOWN = frozenset("? nan na n/a none null unknown <na>".split())  # noqa: SIM905
 _MOST_SHOWN = 4
 
