@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable
 from dataclasses import KW_ONLY
 from functools import partial
 from numbers import Integral, Real
@@ -20,7 +21,7 @@ from sklearn.utils.extmath import safe_sparse_dot
 from sklearn.utils.metaestimators import available_if
 
 from labelgap.estimator import LabelGapClassifier
-from labelgap.fitting import RowSource, StoredFeatures
+from labelgap.fitting import Progress, RowSource, StoredFeatures, counting
 from labelgap.frames import frame_estimator
 from labelgap.labels import Labels, LabelWarning, State
 from labelgap.one_vs_rest import (
@@ -80,6 +81,9 @@ class BinaryRelevance(LabelGapClassifier):
         together (see the notes) share the threads of the products instead.
     device : str, default=None
         Device of torch ("cuda", "cpu") for logistic regressions that are fitted together.
+    callback : callable, default=None
+        Called with a :class:`labelgap.fitting.Progress` after each label; a
+        :class:`labelgap.fitting.ProgressBar` draws it.
 
     Attributes
     ----------
@@ -131,6 +135,7 @@ class BinaryRelevance(LabelGapClassifier):
     unknown: str = parameter("ignore", StrOptions({"ignore", "negative"}))
     n_jobs: int | None = parameter(None, Integral, None)
     device: str | None = parameter(None)
+    callback: Callable[[Progress], Any] | None = parameter(None)
 
     def _template(self) -> Any:
         return LogisticRegression(tol=_TOL) if self.estimator is None else self.estimator
@@ -140,6 +145,8 @@ class BinaryRelevance(LabelGapClassifier):
             labels = _unknown_as_zero(labels)
         template = frame_estimator(clone(self._template()), X)
         how = self._regularisation(X, labels)
+        if self.callback is not None:
+            how["on_label"] = counting(self.callback, labels.n_labels)
         self.estimators_ = fit_per_label(template, X, labels, self.n_jobs, self.device, **how)
         self._stack_coefficients()
 

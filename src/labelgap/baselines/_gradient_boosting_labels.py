@@ -15,6 +15,7 @@ from sklearn.utils._param_validation import Interval
 
 from labelgap.estimator import LabelGapClassifier
 from labelgap.extras import require
+from labelgap.fitting import Progress, counting
 from labelgap.kernels.logistic import mean_log_loss
 from labelgap.kernels.probabilities import log_odds
 from labelgap.labels import Labels, observed_prevalence
@@ -62,6 +63,9 @@ class GradientBoostingLabels(LabelGapClassifier):
         Threads; None means one.
     random_state : int, RandomState or None, default=0
         Draws the rows that are held out.
+    callback : callable, default=None
+        Called with a :class:`labelgap.fitting.Progress` after each tree; a
+        :class:`labelgap.fitting.ProgressBar` draws it.
 
     Attributes
     ----------
@@ -107,6 +111,7 @@ class GradientBoostingLabels(LabelGapClassifier):
     n_iter_no_change: int = parameter(20, AT_LEAST_ONE)
     n_jobs: int | None = parameter(None, Integral, None)
     random_state: Any = parameter(0)
+    callback: Callable[[Progress], Any] | None = parameter(None)
 
     def _fit(self, X: Any, labels: Labels) -> None:
         xgboost = require("xgboost", extra="boosting", purpose="GradientBoostingLabels.fit")
@@ -116,18 +121,22 @@ class GradientBoostingLabels(LabelGapClassifier):
         held = self._held_out(values)
         data = self._matrix(xgboost, X[~held])
         stopping: dict[str, Any] = {}
+        callbacks = []
+        if self.callback is not None:
+            callbacks.append(_telling(xgboost, counting(self.callback, self.max_iter)))
         if held.any():
             stopping = {
                 "evals": [(self._matrix(xgboost, X[held]), "held_out")],
                 "custom_metric": _observed_log_loss(values[held]),
-                "callbacks": [xgboost.callback.EarlyStopping(rounds=self.n_iter_no_change)],
                 "verbose_eval": False,
             }
+            callbacks.append(xgboost.callback.EarlyStopping(rounds=self.n_iter_no_change))
         booster = xgboost.train(
             self._settings(labels.n_labels),
             data,
             num_boost_round=self.max_iter,
             obj=self._objective(values[~held]),
+            callbacks=callbacks,
             **stopping,
         )
         # text that model files can check before XGBoost reads it
@@ -239,3 +248,14 @@ def _observed_log_loss(values: np.ndarray) -> Callable:
         return "log_loss", mean_log_loss(expit(margin.reshape(values.shape)), values)
 
     return loss
+
+
+def _telling(xgboost: Any, step: Callable[[], None]) -> Any:
+    """A callback of XGBoost that calls ``step`` after each tree."""
+
+    class AfterEachTree(xgboost.callback.TrainingCallback):
+        def after_iteration(self, model: Any, epoch: int, evals_log: Any) -> bool:
+            step()
+            return False
+
+    return AfterEachTree()

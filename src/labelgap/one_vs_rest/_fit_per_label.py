@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from hashlib import blake2b
 from math import ceil
 from typing import Any
@@ -35,6 +35,7 @@ def fit_per_label(
     device: str | None = None,
     C: np.ndarray | None = None,
     prune: float = 0.0,
+    on_label: Callable[[], None] | None = None,
 ) -> list:
     """Return a fitted classifier for each label, from the rows in which the label is known.
 
@@ -50,6 +51,8 @@ def fit_per_label(
         Inverse strength of the regularisation of each label, for fits made together.
     prune : float, default=0.0
         Of coefficients, for fits made together; see :func:`fit_together`.
+    on_label : callable, default=None
+        Called for each label that is done.
 
     See Also
     --------
@@ -68,29 +71,42 @@ def fit_per_label(
     check_device(estimator, device)
     prevalence = observed_prevalence(labels)
     if are_fitted_together(estimator):
-        known = (known_entries(labels, label) for label in range(labels.n_labels))
+        known = _each_known(labels, on_label)
         dtype = single_where_it_serves(X, estimator.tol)
         how: Any = {"device": device, "dtype": dtype, "C": C, "prune": prune}
         return fit_together(estimator, X, known, prevalence, **how)
     n_known, n_relevant = labels.n_observed(axis=0, unlabeled=True), labels.n_positives(axis=0)
     learnable = np.flatnonzero((n_relevant > 0) & (n_relevant < n_known))
     fitted: list = [ConstantLabel(p) for p in prevalence.tolist()]
-    tasks = list(_split(same_rows(labels, learnable), effective_n_jobs(n_jobs), len(learnable)))
+    n_jobs_here, n_learnable = effective_n_jobs(n_jobs), len(learnable)
+    size = max(1, ceil(n_learnable / (n_jobs_here * _TASKS_PER_JOB)))
+    if n_jobs_here == 1:
+        size = n_learnable if on_label is None else 1
+    tasks = list(_split(same_rows(labels, learnable), size))
     X = readable_by_workers(X)
     # the targets are a generator: those of a task are made when it is handed to a worker
-    results = Parallel(n_jobs=n_jobs)(
+    results = Parallel(n_jobs=n_jobs, return_as="generator")(
         delayed(_fit_task)(estimator, X, rows, [labels.column(label)[1] for label in group])
         for rows, group in tasks
     )
     for (_, group), classifiers in zip(tasks, results, strict=True):
         for label, classifier in zip(group, classifiers, strict=True):
             fitted[label] = classifier
+            if on_label is not None:
+                on_label()
     return fitted
 
 
-def _split(groups: Iterator, n_workers: int, n_labels: int) -> Iterator:
+def _each_known(labels: Labels, on_label: Callable[[], None] | None) -> Iterator:
+    """The known entries of each label; a label is done when the next is asked for."""
+    for label in range(labels.n_labels):
+        yield known_entries(labels, label)
+        if on_label is not None:
+            on_label()
+
+
+def _split(groups: Iterator, size: int) -> Iterator:
     """Parts of large groups, small enough that no worker waits for another at the end."""
-    size = max(1, ceil(n_labels / (n_workers * _TASKS_PER_JOB))) if n_workers > 1 else n_labels
     for rows, group in groups:
         for start in range(0, len(group), size):
             yield rows, group[start : start + size]
