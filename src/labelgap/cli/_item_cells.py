@@ -32,9 +32,16 @@ class ItemCells:
 
     def __call__(self, item: str) -> dict[str, str]:
         row = self._row_of[item]
-        here = self._positives.indices[slice(*self._positives.indptr[row : row + 2])]
-        names = [str(self._labels.names[k]) for k in here]  # type: ignore[index]
+        names = [str(self._labels.names[k]) for k in self._positive(row)]  # type: ignore[index]
         return {**self._cells(row), "recorded labels": ", ".join(names) or "none"}
+
+    def recorded(self, item: str) -> dict[str, bool]:
+        """Whether each label is recorded for an item."""
+        here = set(self._positive(self._row_of[item]).tolist())
+        return {str(name): k in here for k, name in enumerate(self._labels.names)}  # type: ignore[arg-type]
+
+    def _positive(self, row: int) -> np.ndarray:
+        return self._positives.indices[slice(*self._positives.indptr[row : row + 2])]
 
     def _cells(self, row: int) -> dict[str, str]:
         data, features = self._rows.data, self._rows.features

@@ -215,13 +215,15 @@ def _of_data(
             sources=data_sources(rows, source),
         )
         population = table_population(rows, X, how) if sampling else None
+    cells = ItemCells(rows)
     candidates = review_candidates(found, rows.items, item_traits(X, random_state=random_state))
     return Review(
         found,
         _store(db, found),
         candidates,
         population=population,
-        describe=ItemCells(rows),
+        describe=cells,
+        recorded=cells.recorded,
         explain=explain_labels(rows, meanings or {}),
         rescore=AuditRescorer(X, rows.labels, **how),
         **sampling,
@@ -259,7 +261,6 @@ def table_population(rows: InputRows, X: Any, how: Mapping[str, Any]) -> Populat
         probabilities[is_open],
         items,
         names,
-        whole_table=True,
     )
 
 
@@ -289,7 +290,8 @@ def _plan(session: Review, draws: DrawOptions) -> list[str]:
 def _outcome(session: Review, db: Path) -> list[str]:
     seen = session.progress()
     lines = [
-        f"{seen.n_accepted} accepted and {seen.n_rejected} rejected, kept in {db}",
+        f"{seen.n_accepted} accepted and {seen.n_rejected} rejected, kept in {db}; labelgap fit, audit "
+        f"and impute take them with --decisions {db}",
     ]
     if session.n_wanted is not None and session.tally.n_answers:
         made = session.estimate()

@@ -36,8 +36,6 @@ class Population:
         Positions in ``items`` and ``labels``.
     probabilities : array
     items, labels : list of str
-    whole_table : bool
-        Whether these are all entries of the table that are not recorded.
     """
 
     rows: np.ndarray
@@ -45,7 +43,6 @@ class Population:
     probabilities: np.ndarray
     items: list[str]
     labels: list[str]
-    whole_table: bool
 
     def entry(self, position: int) -> Entry:
         return self.items[self.rows[position]], self.labels[self.columns[position]]

@@ -132,7 +132,9 @@ def _item(server: ReviewServer, given: Given) -> ServerAnswer:
         about, labels = server.review.item(str(given.get("item", "")))
     except ValueError as error:
         raise RefusedError(HTTPStatus.NOT_FOUND, str(error)) from None
-    return _json({"about": dict(about), "labels": [asdict(label) for label in labels]})
+    known = server.review.knows_recorded
+    made = [asdict(label) for label in labels]
+    return _json({"about": dict(about), "labels": made, "knows_recorded": known})
 
 
 def _label(server: ReviewServer, given: Given) -> ServerAnswer:

@@ -131,6 +131,9 @@ class Review:
         suggestions of the audit.
     explain : callable, optional, default=None
         From the name of a label to what a reviewer should know of it.
+    recorded : callable, optional, default=None
+        From the id of an item to whether each label of the table is recorded for it: the labels that
+        are not can be answered, too. By default the candidates alone are known.
     rescore : callable, optional, default=None
         From entries, answered entries and answers to new probabilities of the entries, as
         :class:`labelgap.auditing.AuditRescorer`. Called whenever there are a quarter more answers.
@@ -176,6 +179,7 @@ class Review:
         goal: float = 0.9,
         describe: Callable[[str], Mapping[str, str]] | None = None,
         explain: Callable[[str], Mapping[str, str]] | None = None,
+        recorded: Callable[[str], Mapping[str, bool]] | None = None,
         rescore: Rescore | None = None,
         patience: float = 2.0,
         clock: Callable[[], float] = time.monotonic,
@@ -188,6 +192,7 @@ class Review:
         cells = {made.item: dict(made.cells) for made in audit.suggestions}
         self._describe = describe or (lambda item: cells.get(item, {}))
         self._explain = explain or (lambda _: {})
+        self._recorded = recorded
         self._clock = clock
         self._at = {(made.item, made.label): k for k, made in enumerate(audit.suggestions)}
         self._leases: dict[Entry, tuple[str, float]] = {}
@@ -262,8 +267,9 @@ class Review:
         -------
         int
         """
-        if (item, label) not in self._at and self.random_part.position(item, label) is None:
-            raise UnknownEntryError(f"{label!r} was not suggested for {item!r}")
+        if self._probability(item, label) is None and self._is_recorded(item).get(label, True):
+            why = "is no label without a record" if self.knows_recorded else "was not suggested"
+            raise UnknownEntryError(f"{label!r} {why} for {item!r}")
         with self._lock:
             number = self.store.add(item, label, decision, reviewer, request, comment)
             self._catch_up()
@@ -315,21 +321,24 @@ class Review:
 
     def item(self, item: str) -> tuple[Mapping[str, str], list[ItemLabel]]:
         """Return what is known of an item and all its labels: recorded first, then by probability."""
-        part = self.random_part
-        if item not in part.items:
+        if item not in self.random_part.items:
             raise UnknownEntryError(f"there is no item {item!r} under review")
+        recorded = self._is_recorded(item)
         with self._lock:
             labels = []
-            for label in part.population.labels:
-                position, last = part.position(item, label), self._tally.last.get((item, label))
-                if position is None and not part.population.whole_table:
-                    continue
-                p = None if position is None else float(part.population.probabilities[position])
+            for label, is_positive in recorded.items():
+                last = self._tally.last.get((item, label))
                 decision = None if last is None or last.decision == "withdraw" else last.decision
                 comment = "" if last is None else last.comment
-                labels.append(ItemLabel(label, position is None, p, decision, comment))
+                p = self._probability(item, label)
+                labels.append(ItemLabel(label, is_positive, p, decision, comment))
         labels.sort(key=lambda known: (not known.is_positive, -(known.probability or 0.0)))
         return self._describe(item), labels
+
+    @property
+    def knows_recorded(self) -> bool:
+        """Whether it is known which labels are recorded, and not only what is suggested."""
+        return self._recorded is not None
 
     def explain(self, label: str) -> Mapping[str, str]:
         """Return what a reviewer should know of a label."""
@@ -340,6 +349,26 @@ class Review:
         return self.store.answers()
 
     # -- internals ----------------------------------------------------------------------------
+
+    def _is_recorded(self, item: str) -> Mapping[str, bool]:
+        """Whether each label that is known of an item is recorded."""
+        part = self.random_part
+        if item not in part.items:
+            return {}
+        if self._recorded is not None:
+            return self._recorded(item)
+        labels = part.population.labels
+        return {label: False for label in labels if self._probability(item, label) is not None}
+
+    def _probability(self, item: str, label: str) -> float | None:
+        """What is known of an entry that was suggested, or can be drawn."""
+        at = self._at.get((item, label))
+        if at is not None:
+            return float(self._probabilities[at])
+        position = self.random_part.position(item, label)
+        if position is None:
+            return None
+        return float(self.random_part.population.probabilities[position])
 
     def _catch_up(self) -> None:
         """Take in the decisions that are new in the store, whoever made them."""
@@ -423,13 +452,11 @@ class Review:
         return [(suggestion.item, suggestion.label) for suggestion in made]
 
     def _question(self, entry: Entry, is_random: bool) -> Question:
-        at = self._at.get(entry)
+        at, p = self._at.get(entry), self._probability(*entry)
+        assert p is not None
         if at is not None:
-            suggestion, p = self.audit.suggestions[at], float(self._probabilities[at])
+            suggestion = self.audit.suggestions[at]
         else:
-            position = self.random_part.position(*entry)
-            assert position is not None
-            p = float(self.random_part.population.probabilities[position])
             suggestion = Suggestion(0, *entry, p, "zero", Evidence())
         return Question(suggestion, p, self._describe(entry[0]), is_random)
 
@@ -442,7 +469,6 @@ def _of_candidates(candidates: ReviewCandidates, audit: Audit) -> Population:
         probabilities,
         list(candidates.items),
         list(candidates.labels),
-        whole_table=False,
     )
 
 

@@ -163,8 +163,9 @@ class ReviewDesk {
   }
 
   async showOther(item) {
-    const { about, labels } = await this.book.ask("/api/item?" + new URLSearchParams({ item }));
+    const { about, labels, knows_recorded } = await this.book.ask("/api/item?" + new URLSearchParams({ item }));
     byId("other-name").textContent = item;
+    byId("other-has").hidden = !knows_recorded;
     byId("other-about").replaceChildren(...factList(about));
     const has = labels.filter((one) => one.is_positive || one.decision === "accept").map((one) => one.label);
     byId("other-labels").textContent = has.join(", ") || "none recorded";
@@ -216,7 +217,7 @@ class ReviewDesk {
       }));
       return made;
     };
-    return element("li", {}, element("b", {}, one.label), element("span", { class: "small" }, percent(one.probability)),
+    return element("li", {}, element("b", {}, one.label), element("span", { class: "small" }, one.probability === null ? "" : percent(one.probability)),
       set("accept", "Add"), set("reject", "No"), one.comment ? element("span", { class: "small" }, one.comment) : null);
   }
 
