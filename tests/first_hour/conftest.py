@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from pathlib import Path
 
 import numpy as np
@@ -40,3 +41,13 @@ def parts(songs) -> tuple[np.ndarray, pd.DataFrame]:
     gone = np.random.default_rng(0).random(labels.shape) < 0.3
     features = songs.set_index("song").drop(columns=TAGS)
     return features, labels.mask(gone)
+
+
+@pytest.fixture
+def emojis(data_dir) -> pd.DataFrame:
+    """Real emojis: what they are called, and the more frequent of their tags, as people left them."""
+    table = pd.read_csv(data_dir / "realgaps/emoji.csv.gz")[:500]
+    lists = [str(tags).split(";") if tags == tags else [] for tags in table["tags_then"]]
+    often = Counter(tag for tags in lists for tag in tags)
+    kept = [";".join(tag for tag in tags if often[tag] >= 20) for tags in lists]
+    return pd.DataFrame({"id": table["id"], "text": table["text"], "tags": kept})

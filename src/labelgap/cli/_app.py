@@ -143,7 +143,7 @@ def root(
       labelgap fit items.csv --labels 'tag_*' --item id -o tags.model
       labelgap predict tags.model new.csv -o predictions.csv
       labelgap evaluate checked.csv --model tags.model
-      labelgap export tags.model -o tags.onnx
+      labelgap export tags.model -o tags.onnx   (of fit --model binary-relevance)
       labelgap compare items.csv --labels 'tag_*' --item id
 
     Exit codes: 0 success, 1 something failed while running, 2 wrong usage or bad input.

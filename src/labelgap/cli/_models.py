@@ -200,6 +200,7 @@ class SavedModel:
             item=self.about.get("item"),
             labels=self.schema.labels,
             zero_based=self.schema.zero_based,
+            unused=self.about.get("unused", []),
         )
 
     def predict(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import shlex
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -12,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from labelgap.auditing import DataSource
+from labelgap.cli._column_names import likely_labels, match_names, require_columns
 from labelgap.cli._options import Empty, Format, LabelledOptions, RowOptions, SplitPart, Zeros
 from labelgap.cli._table_files import as_written
 from labelgap.cli._terminal import BadInputError, Terminal, reading
@@ -24,7 +24,6 @@ from labelgap.data import (
     dataset_info,
     list_datasets,
     load_dataset,
-    match_columns,
     read_arff,
     read_frame,
     read_label_table,
@@ -34,7 +33,7 @@ from labelgap.data import (
     read_table,
     read_xc,
 )
-from labelgap.labels import Labels, labels_of_vector, read_label_column
+from labelgap.labels import Labels
 
 _SUFFIXES: dict[str, Format] = {
     **dict.fromkeys((*TABLE_SUFFIXES, *DATABASES), Format.TABLE),
@@ -47,6 +46,8 @@ _COMPRESSED = {".gz", ".bz2", ".xz"}
 # options of columns that say how rows were labelled, and what an audit calls them
 _HISTORY = {"date": "dates", "annotator": "annotators", "complete": "complete"}
 _MOST_SHOWN = 12
+# as tables call what identifies their rows; the last one is the index that pandas wrote
+_ID_NAMES = {"id", "ids", "uuid", "item", "item_id", "unnamed: 0"}
 
 
 @dataclass(frozen=True)
@@ -65,6 +66,8 @@ class Hints:
         Where the feature numbers of svmlight files start.
     only_labels : bool
         Whether the features of a table are of no interest.
+    unused : list of str
+        Columns that the model left out when it was fitted, and that may be there again.
     """
 
     n_features: int | None = None
@@ -73,6 +76,7 @@ class Hints:
     labels: list[str] = field(default_factory=list)
     zero_based: bool = False
     only_labels: bool = False
+    unused: list[str] = field(default_factory=list)
 
 
 @dataclass(frozen=True, eq=False)
@@ -94,6 +98,8 @@ class InputRows:
         The long table.
     history : dict of str to array
         The columns that say when and by whom rows were labelled, and which are complete.
+    unused : list of str
+        The columns of the table that are no features.
     """
 
     place: str
@@ -104,6 +110,7 @@ class InputRows:
     part: str = "all"
     label_file: TableName | None = None
     history: dict[str, Any] = field(default_factory=dict)
+    unused: list[str] = field(default_factory=list)
 
     @property
     def n_samples(self) -> int:
@@ -138,6 +145,12 @@ class InputRows:
             ]
             shown = ", ".join(other[:_MOST_SHOWN]) + (", ..." if len(other) > _MOST_SHOWN else "")
             told.append(f"read text, categories or dates as features: {shown}")
+        if self.data.ids is None:
+            told += [
+                f"column {name!r} is a feature: where it identifies the rows, give --item {name!r}"
+                for name in self.features or ()
+                if name.casefold() in _ID_NAMES
+            ]
         return told
 
     def words(self, row: int) -> str:
@@ -301,12 +314,14 @@ def _check_label_options(options: LabelledOptions) -> None:
 def _of_table(path: Path, options: RowOptions, hints: Hints, labelled: bool) -> InputRows:
     """Features, ids, texts and labels of a table."""
     wanted = options.item or hints.item or ""
-    frame, _ = read_frame(path, query=options.query, ids=[wanted])
+    frame, file = read_frame(path, query=options.query, ids=[wanted])
     columns = [str(name) for name in frame.columns]
-    item = options.item or (hints.item if hints.item in columns else None)
+    # every task of an annotation tool has its id there, by which suggestions go back to it
+    known = "id" if file.is_annotation_export else hints.item
+    item = options.item or (known if known in columns else None)
     text = hints.text or getattr(options, "text", None)
     for option, name in (("--item", item), ("--text", text)):
-        _require(path, columns, option, [name])
+        require_columns(path, columns, option, [name])
     labels: list[str] = []
     if isinstance(options, LabelledOptions):
         labels = _label_columns(path, options, hints, frame)
@@ -314,8 +329,9 @@ def _of_table(path: Path, options: RowOptions, hints: Hints, labelled: bool) -> 
     read = labels if labelled and not long else []
     said = {name: getattr(options, option, None) for option, name in _HISTORY.items()}
     for option, name in _HISTORY.items():
-        _require(path, columns, f"--{option}", [said[name]])
-    unused = {*_match(path, columns, "--drop", options.drop), *hints.labels, *labels}
+        require_columns(path, columns, f"--{option}", [said[name]])
+    unused = {*match_names(path, columns, "--drop", options.drop), *labels}
+    unused |= {*hints.labels, *hints.unused}
     unused |= {column for column in said.values() if column is not None}
     unused = set(columns) if hints.only_labels else unused
     drop = [name for name in columns if name in unused - {*read, item, text}]
@@ -332,7 +348,7 @@ def _of_table(path: Path, options: RowOptions, hints: Hints, labelled: bool) -> 
         **how,
     )
     history = {name: frame[column].to_numpy() for name, column in said.items() if column}
-    rows = InputRows(str(path), data, item or "row", text, history=history)
+    rows = InputRows(str(path), data, item or "row", text, history=history, unused=[*drop, *read])
     if long and isinstance(options, LabelledOptions):
         return _with_long_labels(rows, options, labels)
     return rows
@@ -341,39 +357,16 @@ def _of_table(path: Path, options: RowOptions, hints: Hints, labelled: bool) -> 
 def _label_columns(path: Path, options: LabelledOptions, hints: Hints, frame: Any) -> list[str]:
     """The columns that hold labels, whether they are read or replaced by a long table."""
     columns = [str(name) for name in frame.columns]
-    names = _match(path, columns, "--labels", options.labels)
+    names = match_names(path, columns, "--labels", options.labels)
     if not options.labels:
         names = [name for name in columns if name in hints.labels]
     if not names and not _has_long_table(options):
         wanted = f" (looked for {', '.join(hints.labels[:5])})" if hints.labels else ""
         raise BadInputError(
             f"{path}: nothing says which columns are labels{wanted}; give --labels 'a,b' or a "
-            f"pattern such as 'tag_*', or --label-table{_likely_labels(frame)}"
+            f"pattern such as 'tag_*', or --label-table{likely_labels(frame)}"
         )
     return names
-
-
-def _likely_labels(frame: Any) -> str:
-    """A hint at the column that lists labels, the one with the fewest, or at columns of yes and no."""
-    listed: dict[str, int] = {}
-    decided = []
-    for name in frame.columns:
-        try:
-            found = labels_of_vector(frame[name])
-            if found is not None:
-                listed[str(name)] = found.n_labels
-            elif {0.0, 1.0} <= set(read_label_column(frame[name])):
-                decided.append(str(name))
-        except ValueError:
-            continue
-    if listed:
-        best = min(listed, key=listed.__getitem__)
-        return f" (column {best!r} looks like one that lists labels: --labels {shlex.quote(best)})"
-    if not decided:
-        return ""
-    shown = ",".join(decided[:_MOST_SHOWN])
-    more = f" and {len(decided) - _MOST_SHOWN} more" if len(decided) > _MOST_SHOWN else ""
-    return f" (of yes and no: --labels {shlex.quote(shown)}{more})"
 
 
 def _has_long_table(options: Any) -> bool:
@@ -403,23 +396,6 @@ def _with_long_labels(rows: InputRows, options: LabelledOptions, names: list[str
     )
     labels = labels.with_columns(names, absent="drop") if names else labels
     return replace(rows, data=replace(rows.data, Y=labels), lists_labels=True, label_file=file)
-
-
-def _match(path: Path, columns: list[str], option: str, wanted: list[str]) -> list[str]:
-    """The columns that names and patterns stand for, in the order of the table."""
-    chosen, stranger = match_columns(columns, wanted)
-    _require(path, columns, option, [stranger])
-    return chosen
-
-
-def _require(path: Path, columns: list[str], option: str, names: Any) -> None:
-    for name in names:
-        if name is not None and name not in columns:
-            more = ", ..." if len(columns) > _MOST_SHOWN else ""
-            shown = ", ".join(columns[:_MOST_SHOWN]) + more
-            raise BadInputError(
-                f"{option} {name}: {path} has no such column; its columns are {shown}"
-            )
 
 
 # -- other formats ------------------------------------------------------------------------------

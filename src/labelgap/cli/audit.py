@@ -234,7 +234,8 @@ def _shown(found: Audit, files: list[Path]) -> list[Any]:
         lines.append(worst)
     lines += [f"  [bold]{escape(str(file))}[/bold]" for file in files]
     lines.append(f"look at it: open {escape(str(files[0]))}")
-    review = f"labelgap review {escape(str(files[-1]))} --db decisions.sqlite"
+    (made,) = (file for file in files if file.name == "audit.json")
+    review = f"labelgap review {escape(str(made))} --db decisions.sqlite"
     return [*lines, ToCopy(f"decide with your team: {review}")]
 
 

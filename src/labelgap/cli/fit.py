@@ -13,6 +13,7 @@ from rich.markup import escape
 from sklearn.pipeline import Pipeline
 from sklearn.utils import get_tags
 
+from labelgap.auditing import apply_decisions
 from labelgap.cli._design_matrix import Schema, design_matrix, fit_words, learn_fill
 from labelgap.cli._models import (
     DEFAULT_MODEL,
@@ -25,10 +26,11 @@ from labelgap.cli._models import (
     row_digests,
     watched,
 )
-from labelgap.cli._options import Empty, LearningOptions, RandomState
+from labelgap.cli._options import DecisionsFile, Empty, LearningOptions, RandomState
 from labelgap.cli._read_data import InputRows, learning_labels, read_labelled
 from labelgap.cli._table_files import check_target
 from labelgap.cli._terminal import BadInputError, Terminal, ToCopy, reading
+from labelgap.cli.audit import decisions_of
 from labelgap.extras import require
 from labelgap.labels import Labels
 
@@ -85,17 +87,20 @@ def fit(
     out: Annotated[
         Path, typer.Option("--out", "-o", metavar="FILE", help="The model file to write.")
     ],
+    decisions: DecisionsFile = None,
 ) -> None:
     """Fit a model to rows whose labels have gaps, and save it.
 
-    An empty label cell is unknown; a 0 is what --zeros says. With a data set that has an official
-    split, the training rows are used.
+    An empty label cell is unknown; a 0 is what --zeros says. What was accepted in a review is
+    relevant, and what was rejected is not, whatever the table says. With a data set that has an
+    official split, the training rows are used.
 
     [bold]Examples[/bold]
 
     \b  labelgap fit items.csv --labels 'tag_*' --item id -o tags.model
       labelgap fit items.csv --label-table tags.csv --item id -o tags.model
       labelgap fit notes.csv --text note --labels urgent,legal -o notes.model
+      labelgap fit items.csv --labels 'tag_*' --item id --decisions decisions.sqlite -o tags.model
       labelgap fit yeast --model kernel-ridge --set alpha=0.5 -o yeast.model
       labelgap fit items.csv --labels 'tag_*' --item id --empty mean --features 20 -o tags.model
     """
@@ -107,6 +112,9 @@ def fit(
     numbers = rows.data.X if filler is None else filler.transform(rows.data.X)
     X = design_matrix(rows, numbers, vectorizer)
     labels = learning_labels(rows, source.zeros)
+    decided = decisions_of(decisions)
+    if decided is not None:
+        labels = apply_decisions(labels, decided, rows.items)
     start = time.perf_counter()
     estimator = _fitted(terminal, rows, source, options, X, labels)
     seconds = time.perf_counter() - start
@@ -114,14 +122,17 @@ def fit(
         **options.as_dict(),
         "empty": str(source.empty),
         "zeros": "unlabeled" if labels.unlabeled else "negative",
+        "n_decisions": 0 if decided is None else len(decided.last()),
         "source": rows.place,
         "part": rows.part,
         "n_samples": rows.n_samples,
-        "item": source.item,
+        "item": None if rows.data.ids is None else rows.item,
     }
     learned = row_digests(rows.data.X, rows.data.texts, _ROWS_REMEMBERED)
-    kept = {**about, "learned_rows": learned}
-    SavedModel(estimator, vectorizer, filler, _schema(rows, source), kept).save(out)
+    schema = _schema(rows, source)
+    unused = [name for name in rows.unused if name not in schema.labels]
+    kept = {**about, "learned_rows": learned, "unused": unused}
+    SavedModel(estimator, vectorizer, filler, schema, kept).save(out)
     leaderboard = [row._asdict() for row in getattr(estimator[-1], "leaderboard_", ())]
     n_known = labels.n_observed()
     payload = {
@@ -205,6 +216,10 @@ def _known(payload: dict[str, Any]) -> str:
     return f"{payload['fraction_known']:.1%} of the labels are known"
 
 
+def _decided(number: int) -> list[str]:
+    return [f"{number:,} entries as they were decided in a review"] if number else []
+
+
 def _shown(rows: InputRows, payload: dict, out: Path) -> tuple[str, ...]:
     part = "" if rows.part == "all" else f" ({rows.part} part)"
     return (
@@ -214,6 +229,7 @@ def _shown(rows: InputRows, payload: dict, out: Path) -> tuple[str, ...]:
         f"{_known(payload)}",
         *_leaderboard_lines(payload["leaderboard"]),
         _ZEROS[payload["zeros"]],
+        *_decided(payload["n_decisions"]),
         f"saved to [bold]{escape(str(out))}[/bold]",
         ToCopy(f"next: labelgap predict {escape(str(out))} NEW_ROWS -o predictions.csv"),
     )

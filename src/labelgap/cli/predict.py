@@ -65,9 +65,9 @@ def predict(
 ) -> None:
     """Predict the labels of rows with a saved model.
 
-    The rows must have the features the model was fitted on, in any order; columns that are its
-    labels are ignored. With a data set that has an official split, the test rows are used. Without
-    --out predictions are printed, as CSV.
+    The rows must have the features the model was fitted on, in any order; its labels and columns
+    that it left out are ignored. With a data set that has an official split, the test rows are
+    used. Without --out predictions are printed, as CSV.
 
     [bold]Examples[/bold]
 
