@@ -145,8 +145,8 @@ def test_all_labels_comments_and_what_cannot_be_told(reviewed, tmp_path):
 
         # answers are of the reviewer of now, and who differs is named
         browser.run("document.getElementById('reviewer').value = 'Bob'")
-        for _ in range(3):
-            browser.press("ArrowLeft")
+        browser.click("#strip li:first-child button")
+        browser.wait(f"{PLACE}.startsWith('Question 1 ')")
         assert _asked(browser) == first
         browser.click("#reject")
         browser.wait("!document.getElementById('disagreements-part').hidden")

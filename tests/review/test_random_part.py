@@ -129,16 +129,16 @@ def test_an_item_shows_all_its_labels(tmp_path):
     entries, _ = population()
     audit = book_audit(10)
     store = DecisionStore(tmp_path / "d.sqlite", audit.audit_id)
-    recorded = {"l0": True, "l1": False, "l2": False, "l3": False}
+    carried = {"l0": True, "l1": False, "l2": False, "l3": False}
     review = Review(
-        audit, store, population=entries, random_fraction=0.2, recorded=lambda item: recorded
+        audit, store, population=entries, random_fraction=0.2, labels_of=lambda item: carried
     )
     review.decide("i3", "l2", "accept", "Ann", comment="on the cover")
     about, labels = review.item("i3")
     assert about == {}
     assert [one.label for one in labels if one.is_positive] == ["l0"]
     assert len(labels) == 4
-    with pytest.raises(ValueError, match="'l9' is no label without a record for 'i3'"):
+    with pytest.raises(ValueError, match="'l9' is no open label for 'i3'"):
         review.decide("i3", "l9", "accept", "Ann")
     (chosen,) = [one for one in labels if one.label == "l2"]
     assert (chosen.decision, chosen.comment, chosen.is_positive) == (

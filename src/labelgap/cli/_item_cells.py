@@ -35,8 +35,8 @@ class ItemCells:
         names = [str(self._labels.names[k]) for k in self._positive(row)]  # type: ignore[index]
         return {**self._cells(row), "recorded labels": ", ".join(names) or "none"}
 
-    def recorded(self, item: str) -> dict[str, bool]:
-        """Whether each label is recorded for an item."""
+    def labels_of(self, item: str) -> dict[str, bool]:
+        """Whether an item carries each label."""
         here = set(self._positive(self._row_of[item]).tolist())
         return {str(name): k in here for k, name in enumerate(self._labels.names)}  # type: ignore[arg-type]
 

@@ -223,7 +223,7 @@ def _of_data(
         candidates,
         population=population,
         describe=cells,
-        recorded=cells.recorded,
+        labels_of=cells.labels_of,
         explain=explain_labels(rows, meanings or {}),
         rescore=AuditRescorer(X, rows.labels, **how),
         **sampling,

@@ -132,9 +132,9 @@ def _item(server: ReviewServer, given: Given) -> ServerAnswer:
         about, labels = server.review.item(str(given.get("item", "")))
     except ValueError as error:
         raise RefusedError(HTTPStatus.NOT_FOUND, str(error)) from None
-    known = server.review.knows_recorded
+    known = server.review.knows_labels
     made = [asdict(label) for label in labels]
-    return _json({"about": dict(about), "labels": made, "knows_recorded": known})
+    return _json({"about": dict(about), "labels": made, "knows_labels": known})
 
 
 def _label(server: ReviewServer, given: Given) -> ServerAnswer:

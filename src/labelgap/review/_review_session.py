@@ -131,9 +131,9 @@ class Review:
         suggestions of the audit.
     explain : callable, optional, default=None
         From the name of a label to what a reviewer should know of it.
-    recorded : callable, optional, default=None
-        From the id of an item to whether each label of the table is recorded for it: the labels that
-        are not can be answered, too. By default the candidates alone are known.
+    labels_of : callable, optional, default=None
+        From the id of an item to whether it carries each label of the table: those that it does not
+        carry can be answered, too. By default the candidates alone are known.
     rescore : callable, optional, default=None
         From entries, answered entries and answers to new probabilities of the entries, as
         :class:`labelgap.auditing.AuditRescorer`. Called whenever there are a quarter more answers.
@@ -179,7 +179,7 @@ class Review:
         goal: float = 0.9,
         describe: Callable[[str], Mapping[str, str]] | None = None,
         explain: Callable[[str], Mapping[str, str]] | None = None,
-        recorded: Callable[[str], Mapping[str, bool]] | None = None,
+        labels_of: Callable[[str], Mapping[str, bool]] | None = None,
         rescore: Rescore | None = None,
         patience: float = 2.0,
         clock: Callable[[], float] = time.monotonic,
@@ -192,7 +192,7 @@ class Review:
         cells = {made.item: dict(made.cells) for made in audit.suggestions}
         self._describe = describe or (lambda item: cells.get(item, {}))
         self._explain = explain or (lambda _: {})
-        self._recorded = recorded
+        self._labels_of = labels_of
         self._clock = clock
         self._at = {(made.item, made.label): k for k, made in enumerate(audit.suggestions)}
         self._leases: dict[Entry, tuple[str, float]] = {}
@@ -267,8 +267,8 @@ class Review:
         -------
         int
         """
-        if self._probability(item, label) is None and self._is_recorded(item).get(label, True):
-            why = "is no label without a record" if self.knows_recorded else "was not suggested"
+        if self._probability(item, label) is None and self._known_labels(item).get(label, True):
+            why = "is no open label" if self.knows_labels else "was not suggested"
             raise UnknownEntryError(f"{label!r} {why} for {item!r}")
         with self._lock:
             number = self.store.add(item, label, decision, reviewer, request, comment)
@@ -323,10 +323,10 @@ class Review:
         """Return what is known of an item and all its labels: recorded first, then by probability."""
         if item not in self.random_part.items:
             raise UnknownEntryError(f"there is no item {item!r} under review")
-        recorded = self._is_recorded(item)
+        known = self._known_labels(item)
         with self._lock:
             labels = []
-            for label, is_positive in recorded.items():
+            for label, is_positive in known.items():
                 last = self._tally.last.get((item, label))
                 decision = None if last is None or last.decision == "withdraw" else last.decision
                 comment = "" if last is None else last.comment
@@ -336,9 +336,9 @@ class Review:
         return self._describe(item), labels
 
     @property
-    def knows_recorded(self) -> bool:
-        """Whether it is known which labels are recorded, and not only what is suggested."""
-        return self._recorded is not None
+    def knows_labels(self) -> bool:
+        """Whether all labels of an item are known, and not only those that are suggested."""
+        return self._labels_of is not None
 
     def explain(self, label: str) -> Mapping[str, str]:
         """Return what a reviewer should know of a label."""
@@ -350,13 +350,13 @@ class Review:
 
     # -- internals ----------------------------------------------------------------------------
 
-    def _is_recorded(self, item: str) -> Mapping[str, bool]:
-        """Whether each label that is known of an item is recorded."""
+    def _known_labels(self, item: str) -> Mapping[str, bool]:
+        """Whether the item carries each label that is known of it."""
         part = self.random_part
         if item not in part.items:
             return {}
-        if self._recorded is not None:
-            return self._recorded(item)
+        if self._labels_of is not None:
+            return self._labels_of(item)
         labels = part.population.labels
         return {label: False for label in labels if self._probability(item, label) is not None}
 

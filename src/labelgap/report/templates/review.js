@@ -163,9 +163,9 @@ class ReviewDesk {
   }
 
   async showOther(item) {
-    const { about, labels, knows_recorded } = await this.book.ask("/api/item?" + new URLSearchParams({ item }));
+    const { about, labels, knows_labels } = await this.book.ask("/api/item?" + new URLSearchParams({ item }));
     byId("other-name").textContent = item;
-    byId("other-has").hidden = !knows_recorded;
+    byId("other-has").hidden = !knows_labels;
     byId("other-about").replaceChildren(...factList(about));
     const has = labels.filter((one) => one.is_positive || one.decision === "accept").map((one) => one.label);
     byId("other-labels").textContent = has.join(", ") || "none recorded";
