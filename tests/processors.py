@@ -3,7 +3,7 @@
     python tests/processors.py list                   # what this machine can play
     python tests/processors.py sample                 # a few tests on each of them
     python tests/processors.py all                    # the whole suite on each of them
-    python tests/processors.py other papers/tests/golden # these tests, on one unlike this one
+    python tests/processors.py other                  # where order may count, on one unlike this one
 
 OpenBLAS picks its kernels by the processor, and so do numpy and numba. Each of them adds numbers
 up in an order of its own. A test that passes with one order only is wrong, or finds a fault.
@@ -36,6 +36,11 @@ SAMPLE = (
     "tests/contract/test_contract.py",
 )
 SAMPLED_CHECKS = "not contract or check_label_names or check_encodings_agree"
+# tests that compare numbers added up in two orders: of the contract what agrees with what
+COMPARING = ("papers/tests/golden", "tests/models", "tests/contract/test_contract.py")
+COMPARED = "not contract or " + " or ".join(
+    ("agree", "order", "same", "_is_", "nothing", "given", "hidden", "layout", "frames", "forms")
+)
 PROBE = """
 import json, numpy as np, scipy.linalg, threadpoolctl
 A = np.random.default_rng(0).normal(size=(60, 60))
@@ -122,6 +127,7 @@ def main() -> int:
         if name is None:
             print("this machine can run the kernels of its own processor only")
             return 0
+        arguments = arguments or [*COMPARING, "-k", COMPARED]
         return report(["-n", "2", *arguments], {name: {"OPENBLAS_CORETYPE": name}})
     found = variants()
     if unknown := set(options.only or ()) - set(found):

@@ -20,7 +20,8 @@ def test_failures_are_found_in_what_pytest_prints(tmp_path):
 
 
 def test_what_is_sampled_exists():
-    missing = [path for path in processors.SAMPLE if not (processors.ROOT / path).exists()]
+    tests = (*processors.SAMPLE, *processors.COMPARING)
+    missing = [path for path in tests if not (processors.ROOT / path).exists()]
     assert not missing
 
 

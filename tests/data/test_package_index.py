@@ -24,6 +24,7 @@ SHIPPED = [
     for name in list_datasets()
     if any(source.kind == "archive" for source in dataset_info(name).sources)
 ]
+LARGE = ("mediamill", "tmc2007_500")
 HERE_TOO = [name for name in SHIPPED if any(s.kind == "folder" for s in dataset_info(name).sources)]
 
 
@@ -64,7 +65,7 @@ def fetched(name: str, cache, monkeypatch):
 @pytest.mark.parametrize(
     "name",
     [
-        pytest.param(name, marks=pytest.mark.slow if name in ("tmc2007_500", *HERE_TOO) else ())
+        pytest.param(name, marks=pytest.mark.slow if name in (*LARGE, *HERE_TOO) else ())
         for name in SHIPPED
     ],
 )
