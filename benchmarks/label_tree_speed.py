@@ -1,10 +1,10 @@
 """The label tree and one model per label on many labels, complete and with 40% of positives dropped.
 
 Seconds are those of the processor, one thread; megabytes are those of the pickled model. Rows of
-features have unit length. Propensities are those of the complete training labels. napkinXC and libpecos
-run at their defaults where they are installed (``pip install napkinxc libpecos``). libpecos 1.2.8 needs two
-changes for numpy 2 and scipy 1.17 in pecos/utils/smat_util.py: ``smat._sputils`` for ``smat.sputils``, and
-``copy=copy or None`` in calls of ``np.array``.
+features have unit length. Propensities are those of the complete training labels. napkinXC and
+libpecos run at their defaults where they are installed (``pip install napkinxc libpecos``).
+libpecos 1.2.8 needs two changes for numpy 2 and scipy 1.17 in pecos/utils/smat_util.py:
+``smat._sputils`` for ``smat.sputils``, and ``copy=copy or None`` in calls of ``np.array``.
 
     python benchmarks/label_tree_speed.py [--datasets eurlex4k delicious bibtex] [--methods tree ...]
 """
