@@ -36,7 +36,7 @@ def test_a_label_tree_is_for_many_labels(monkeypatch):
     X, _, Y = with_gaps()
     rows = {row.name: row for row in Mend(random_state=0).fit(X, Y).leaderboard_}
     assert "few enough" in rows["label tree"].skipped
-    monkeypatch.setattr("labelgap.mend._portfolio_members._MANY_LABELS", 2)
+    monkeypatch.setattr("labelgap.mend._portfolio_members.MANY_LABELS", 2)
     rows = {row.name: row for row in Mend(random_state=0).fit(X, Y).leaderboard_}
     assert rows["label tree"].log_loss < 0.7
 

@@ -51,6 +51,8 @@ class StoredFeatures:
     ----------
     labels : Labels
         Those of all rows, in memory.
+    starts : int array
+        Where the blocks begin and, last, where they end.
     shape : (int, int)
 
     See Also
@@ -75,14 +77,14 @@ class StoredFeatures:
         self._source = source
         self._rows.update(_survey, None)
         found: list[_Survey] = list(self._rows.local_states())
-        self._starts = np.cumsum([0, *(block.n_samples for block in found)])
+        self.starts = np.cumsum([0, *(block.n_samples for block in found)])
         self.labels = Labels.concatenate([block.labels for block in found])
         if source.names is not None:
             self.labels = self.labels.with_names(source.names)
         self._changes: tuple[Change, ...] = ()
         self._taken: np.ndarray | None = None
         self._held: tuple[int, Any] = (-1, None)
-        self.shape = (int(self._starts[-1]), found[0].n_features)
+        self.shape = (int(self.starts[-1]), found[0].n_features)
 
     def changed(self, change: Change, n_features: int | None = None) -> StoredFeatures:
         """Return the same rows with features changed by a function of those of some rows."""
@@ -106,10 +108,10 @@ class StoredFeatures:
         rows = np.asarray(rows)
         wanted = rows if self._taken is None else self._taken[rows]
         unique, place = np.unique(wanted, return_inverse=True)
-        edges = np.searchsorted(unique, self._starts)
+        edges = np.searchsorted(unique, self.starts)
         parts = []
         for index in np.flatnonzero(np.diff(edges)):
-            here = unique[edges[index] : edges[index + 1]] - self._starts[index]
+            here = unique[edges[index] : edges[index + 1]] - self.starts[index]
             block = self._block(int(index))
             parts.append(block if here.size == block.shape[0] else block[here])
         if not parts:
@@ -130,7 +132,7 @@ class StoredFeatures:
 
     def _beside(self, beside: Sequence[Any]) -> Iterator[tuple]:
         """Yield for each block which of its rows are taken, and what lies beside these."""
-        for start, stop in pairwise(self._starts):
+        for start, stop in pairwise(self.starts):
             if self._taken is None:
                 yield None, *(matrix[start:stop] for matrix in beside)
                 continue

@@ -17,7 +17,7 @@ from sklearn.utils import check_random_state, get_tags
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.metaestimators import available_if
 
-from labelgap.fitting import Progress, counting
+from labelgap.fitting import Progress, RowSource, StoredFeatures, counting, is_elsewhere
 from labelgap.frames import frame_estimator
 from labelgap.imputers import Imputer, PerLabelImputer, check_imputers, is_forest
 from labelgap.kernels.probabilities import log_odds
@@ -27,18 +27,20 @@ from labelgap.mend._known_labels import ResidualCorrelation
 from labelgap.mend._mend_parameters import (
     check_class_weight,
     check_defaults,
+    check_stored,
     frequency_of,
     given_frequency,
     given_thresholds,
 )
 from labelgap.mend._mend_predictions import MendPredictions
-from labelgap.mend._portfolio import fit_portfolio
+from labelgap.mend._portfolio import Portfolio, fit_portfolio
 from labelgap.mend._selection import (
     PLAIN,
     expected_f1_helps,
     expected_f1_threshold,
 )
 from labelgap.mend._self_training import SelfTraining
+from labelgap.mend._stored_portfolio import fit_stored_portfolio, fits_memory
 from labelgap.mend._stream import learn_more
 from labelgap.mend._text_step import TextStep, without_texts
 from labelgap.mend._training_rows import TrainingRows
@@ -223,7 +225,9 @@ default="estimate"
         Parameters
         ----------
         X : array, frame or sparse matrix of shape (n_samples, n_features), or texts
-            Features.
+            Features; or rows in blocks (:func:`labelgap.fitting.row_source`). Those that fit the
+            working memory are learned as arrays; of more, ``estimator="auto"`` learns regressions of
+            up to 2,000 labels, or a label tree.
         y : anything :func:`labelgap.as_labels` accepts, or a vector of classes
             Unknown entries are never read.
         sample_weight : array-like of shape (n_samples,), default=None
@@ -238,6 +242,10 @@ default="estimate"
         self
         """
         self._validate_params()
+        if is_elsewhere(X):
+            if sample_weight is not None or groups is not None:
+                raise ValueError("sample_weight and groups are for arrays: leave them out")
+            return self._fit_elsewhere(X, y)
         X, labels = self._validate_fit(X, y)
         table = TrainingRows.read(without_texts(X)[0], sample_weight, groups)
         if self.target_.kind == "multilabel":
@@ -321,6 +329,29 @@ default="estimate"
             part.target_ = self.target_
             self._text = TextStep.held_out(part, X, labels, table, texts)
 
+    def _fit_source(self, source: RowSource) -> None:
+        stored = StoredFeatures(source)
+        labels = stored.labels
+        if fits_memory(stored):
+            X = stored[:]
+            self._fit_rows(X, labels, TrainingRows.read(X, None, None))
+            return
+        check_stored(self)
+        given_thresholds(self.threshold, labels.n_labels)
+        if self.zeros == "unlabeled" and not labels.unlabeled:
+            labels = labels.with_zeros("unlabeled")
+        self._text, self._residuals, self.unopened_items_ = None, None, np.empty(0, dtype=np.intp)
+        self._portfolio, held = fit_stored_portfolio(
+            source,
+            stored,
+            labels,
+            preset=self.preset,
+            n_jobs=self.n_jobs,
+            frequency_of=partial(frequency_of, self.label_frequency),
+            rng=self._generator(),
+        )
+        self._describe(self._portfolio, held)
+
     def _generator(self) -> np.random.Generator:
         return np.random.default_rng(check_random_state(self.random_state).randint(2**31 - 1))
 
@@ -349,14 +380,17 @@ default="estimate"
             callback=self.callback,
             rng=rng,
         )
-        self.leaderboard_ = self._portfolio.leaderboard
         if texts is not None:
             left_out = log_odds(self._portfolio.out_of_fold)
             self._text = TextStep.fit(texts, labels, left_out, self.text_encoder)
             said = expit(self._text.log_odds(texts, left_out))
             self._portfolio = self._portfolio._replace(out_of_fold=said)
         self._residuals = ResidualCorrelation.fit(self._portfolio.out_of_fold, labels)
-        self.label_frequency_ = self._portfolio.label_frequency
+        self._describe(self._portfolio, labels)
+
+    def _describe(self, portfolio: Portfolio, labels: Labels) -> None:
+        self.leaderboard_ = portfolio.leaderboard
+        self.label_frequency_ = portfolio.label_frequency
         self.n_iter_ = 1
         self.thresholds_ = self._thresholds_out_of_fold(labels)
 

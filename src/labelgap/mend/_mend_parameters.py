@@ -24,6 +24,16 @@ def check_defaults(mend: Any) -> None:
             )
 
 
+def check_stored(mend: Any) -> None:
+    """Raise a ValueError where a parameter is given that models of rows in blocks do not have."""
+    if not isinstance(mend.estimator, str):
+        raise ValueError(
+            f"estimator={mend.estimator!r} needs all rows in one array: leave it out for rows in "
+            "blocks, or raise sklearn's working_memory"
+        )
+    check_defaults(mend)
+
+
 def _check_frequencies(given: np.ndarray, n_labels: int) -> None:
     """Raise a ValueError unless there is a label frequency in (0, 1] for each label."""
     if given.shape != (n_labels,):

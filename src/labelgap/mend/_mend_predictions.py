@@ -13,9 +13,13 @@ from labelgap.mend._imputed_labels import ImputedLabels
 from labelgap.mend._known_labels import ResidualCorrelation
 from labelgap.mend._portfolio import Portfolio
 from labelgap.mend._selection import ValidationResult
+from labelgap.mend._stored_portfolio import StoredMember
 from labelgap.mend._text_step import TextRows, TextStep, without_texts
 from labelgap.one_vs_rest import ConstantLabel, all_scores, readable_by_workers
 from labelgap.propensity import relevance_log_odds
+
+# of blocks that a member goes through by itself
+_MOST_ROWS = 50_000
 
 
 class MendPredictions(LabelGapClassifier):
@@ -32,13 +36,13 @@ class MendPredictions(LabelGapClassifier):
     thresholds_: np.ndarray
     _portfolio: Portfolio | None
     _text: TextStep | None
-    _residuals: ResidualCorrelation
+    _residuals: ResidualCorrelation | None
     _sigmoid: tuple[float, float] | None
     _training_frequency: Any
 
     def _validate_features(self, X: Any, *, reset: bool) -> Any:
         features = super()._validate_features(X, reset=reset)
-        reader = self.frame_reader_
+        reader = getattr(self, "frame_reader_", None)
         texts = None if reader is None else reader.texts(X)
         return features if texts is None else TextRows(features, texts)
 
@@ -54,6 +58,24 @@ class MendPredictions(LabelGapClassifier):
         if self._text is None:
             return scores
         return relevance_log_odds(self._text.log_odds(texts, scores), self.label_frequency_)
+
+    def _searching(self) -> StoredMember | None:
+        """The member whose best labels are those of the portfolio."""
+        portfolio = self._portfolio
+        if portfolio is None or np.ndim(self.label_frequency_) or self._text is not None:
+            return None
+        (first, *others) = portfolio.members
+        return first if isinstance(first, StoredMember) and not others else None
+
+    def _rows_at_once(self, k: int) -> int:
+        return super()._rows_at_once(k) if self._searching() is None else _MOST_ROWS
+
+    def _best_labels(self, X: Any, k: int) -> tuple[np.ndarray, np.ndarray]:
+        member = self._searching()
+        if member is None:
+            return super()._best_labels(X, k)
+        labels, recorded = member.best_labels(X, k)
+        return labels, expit(relevance_log_odds(log_odds(recorded), self.label_frequency_))
 
     def _estimator_scores(self, X: Any) -> np.ndarray:
         """Log-odds of relevance by one classifier per label."""
@@ -144,10 +166,10 @@ class MendPredictions(LabelGapClassifier):
         return np.where(np.isnan(given).any(axis=1), best, -1)
 
     def _residual_model(self) -> ResidualCorrelation:
-        if self._portfolio is None or self.target_.kind != "multilabel":
+        if self._portfolio is None or self.target_.kind != "multilabel" or self._residuals is None:
             raise ValueError(
                 'known labels need estimator="auto", a label matrix, and at least '
-                f"{self._fewest_rows} training rows"
+                f"{self._fewest_rows} training rows in one array"
             )
         return self._residuals
 

@@ -38,7 +38,7 @@ _FEWEST_PASSES = 10
 # times as many networks of all rows, where they take seconds
 _MORE_ON_A_DEVICE = 2
 # one wide layer is the better network of so many labels
-_MANY_LABELS, _WIDE = 2000, (1024,)
+MANY_LABELS, _WIDE = 2000, (1024,)
 
 
 class Setting(NamedTuple):
@@ -105,7 +105,7 @@ class LinearMember(EstimatorMember):
 
     def reason_to_skip(self, teaching: Teaching) -> str:
         n_labels = teaching.labels.n_labels
-        return f"a label tree learns {n_labels:,} labels" if n_labels > _MANY_LABELS else ""
+        return f"a label tree learns {n_labels:,} labels" if n_labels > MANY_LABELS else ""
 
     def candidates(self, X: Any) -> Sequence[Setting]:
         if not sparse.issparse(X):
@@ -130,7 +130,7 @@ class LabelTreeMember(EstimatorMember):
     def reason_to_skip(self, teaching: Teaching) -> str:
         n_labels = teaching.labels.n_labels
         few = f"{n_labels:,} labels are few enough for a regression of each"
-        return few if n_labels <= _MANY_LABELS else ""
+        return few if n_labels <= MANY_LABELS else ""
 
     def candidates(self, X: Any) -> Sequence[Setting]:
         return [Setting(0.5)]
@@ -150,7 +150,7 @@ class NeighborsMember(EstimatorMember):
         n_samples, n_labels = teaching.labels.shape
         if n_samples > 20 * self.limits.kernel_rows:
             return f"{n_samples:,} rows are too many to compare with one another"
-        if n_labels > _MANY_LABELS:
+        if n_labels > MANY_LABELS:
             return f"{n_labels:,} labels are too many for the labels of a few rows"
         return ""
 
@@ -179,7 +179,7 @@ class NetworkMember(Member):
         X = teaching.X
         long_rows = sparse.issparse(X) and X.shape[1] >= _MANY_FEATURES
         self.scaler = Normalizer() if long_rows else None
-        sizes = _WIDE if teaching.labels.n_labels > _MANY_LABELS else "auto"
+        sizes = _WIDE if teaching.labels.n_labels > MANY_LABELS else "auto"
         passes = int(np.clip(_MOST_ROWS_SEEN / teaching.labels.n_samples, *_PASSES))
         self.without = self.model = self._trained(
             teaching,
@@ -239,8 +239,8 @@ class NetworkMember(Member):
         (n_samples, n_features), n_labels = teaching.X.shape, teaching.labels.n_labels
         if sparse.issparse(teaching.X):
             n_features = max(1, teaching.X.nnz // n_samples)
-        width = _WIDE[0] if n_labels > _MANY_LABELS else 512
-        hidden = 0 if n_labels > _MANY_LABELS else 512
+        width = _WIDE[0] if n_labels > MANY_LABELS else 512
+        hidden = 0 if n_labels > MANY_LABELS else 512
         weights = width * (n_features + hidden) + (hidden or width) * n_labels
         one_pass = _OPERATIONS_PER_WEIGHT * weights * n_samples * teaching.n_folds
         return int(self.limits.operations / one_pass)
