@@ -8,9 +8,10 @@ from sklearn.naive_bayes import GaussianNB
 from sklearn.svm import SVC, LinearSVC
 
 from labelgap import BinaryRelevance, LabelWarning
-from labelgap.cooccurrence import NORMALISATIONS, as_cooccurrence, synthesis_weights
+from labelgap.cooccurrence import as_cooccurrence
 from labelgap.generators import make_unseen
 from labelgap_papers.methods import COSTA
+from labelgap_papers.methods._synthesis_weights import NORMALISATIONS, synthesis_weights
 
 LOGISTIC = LogisticRegression(solver="liblinear", tol=1e-8)
 

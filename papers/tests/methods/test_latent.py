@@ -4,11 +4,12 @@ import numpy as np
 import pytest
 from scipy.special import expit
 
-from labelgap.cooccurrence import as_cooccurrence, synthesis_weights
+from labelgap.cooccurrence import as_cooccurrence
 from labelgap.fitting import EM
 from labelgap.generators import make_unseen
 from labelgap.models.mllcs import MLLCS
 from labelgap_papers.methods import LFMSL, LatentCOSTA
+from labelgap_papers.methods._synthesis_weights import synthesis_weights
 
 SETTINGS = {"n_factors": 3, "inference": EM(6, 0.0, solver="exact"), "random_state": 0}
 

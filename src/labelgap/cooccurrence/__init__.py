@@ -8,16 +8,10 @@ that carry s, written ``n_s``. A count that is missing says nothing; it is not a
 from labelgap.cooccurrence._as_cooccurrence import as_cooccurrence, has_names
 from labelgap.cooccurrence._cooccurrence import Cooccurrence
 from labelgap.cooccurrence._count_cooccurrence import cooccurrence_matrix, count_cooccurrence
-from labelgap.cooccurrence._synthesis_weights import (
-    NORMALISATIONS,
-    conditional_fractions,
-    occurrences,
-    synthesis_weights,
-)
+from labelgap.cooccurrence._occurrences import conditional_fractions, occurrences
 from labelgap.cooccurrence._text_counts import counts_with_text
 
 __all__ = [
-    "NORMALISATIONS",
     "Cooccurrence",
     "as_cooccurrence",
     "conditional_fractions",
@@ -26,5 +20,4 @@ __all__ = [
     "counts_with_text",
     "has_names",
     "occurrences",
-    "synthesis_weights",
 ]

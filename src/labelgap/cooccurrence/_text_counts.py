@@ -11,7 +11,7 @@ from scipy.stats import betabinom
 from sklearn.utils.extmath import safe_sparse_dot
 
 from labelgap.cooccurrence._cooccurrence import Cooccurrence
-from labelgap.cooccurrence._synthesis_weights import occurrences
+from labelgap.cooccurrence._occurrences import occurrences
 from labelgap.kernels.nonnegative_logistic import fit_nonnegative_logistic
 from labelgap.labels import LabelWarning
 

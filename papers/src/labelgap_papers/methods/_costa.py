@@ -14,12 +14,13 @@ from sklearn.utils._param_validation import HasMethods, StrOptions
 from sklearn.utils.metaestimators import available_if
 
 from labelgap.baselines import BinaryRelevance, fit_seen
-from labelgap.cooccurrence import NORMALISATIONS, Cooccurrence, counts_with_text, synthesis_weights
+from labelgap.cooccurrence import Cooccurrence, counts_with_text
 from labelgap.kernels.probabilities import log_odds
 from labelgap.labels import Labels, LabelWarning
 from labelgap.labels.states import shown
 from labelgap.parameters import parameter, with_parameters
 from labelgap.zero_shot import LabelsName, ZeroShotClassifier, prior_of_unconnected
+from labelgap_papers.methods._synthesis_weights import NORMALISATIONS, synthesis_weights
 
 
 def _has_probabilities(self: COSTA) -> bool:
@@ -41,7 +42,7 @@ class COSTA(ZeroShotClassifier):
         f_u(x) = sum_s a_us f_s(x),
 
     with weights from the co-occurrence of u with the seen labels, normalised to sum to one
-    (:func:`labelgap.cooccurrence.synthesis_weights`). With linear classifiers that is the
+    (``synthesis_weights`` in ``_synthesis_weights.py``). With linear classifiers that is the
     weighted sum of coefficients and intercepts. A label to which no seen one is similar has a
     constant score, see :func:`labelgap.zero_shot.prior_of_unconnected`.
 

@@ -10,13 +10,14 @@ from scipy import sparse
 from scipy.special import expit
 from sklearn.utils._param_validation import StrOptions
 
-from labelgap.cooccurrence import NORMALISATIONS, Cooccurrence, synthesis_weights
+from labelgap.cooccurrence import Cooccurrence
 from labelgap.fitting import EM, OnlineEM
 from labelgap.kernels.probabilities import log_odds
 from labelgap.labels import Labels
 from labelgap.models.mllcs import MLLCS
 from labelgap.parameters import AT_LEAST_ONE, POSITIVE, parameter, with_parameters
 from labelgap.zero_shot import ZeroShotClassifier, prior_of_unconnected
+from labelgap_papers.methods._synthesis_weights import NORMALISATIONS, synthesis_weights
 
 
 @with_parameters
@@ -140,7 +141,7 @@ class LatentCOSTA(LFMSL):
     device : str, default=None
         These as in :class:`labelgap.models.mllcs.MLLCS`.
     normalisation : {"fraction", "conditional", "dice", "pmi"}, default="fraction"
-        See :func:`labelgap.cooccurrence.synthesis_weights`.
+        See ``synthesis_weights`` in ``_synthesis_weights.py``.
     random_state : int, Generator, RandomState, default=None
 
     Attributes

@@ -4,13 +4,8 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from labelgap.cooccurrence import (
-    NORMALISATIONS,
-    Cooccurrence,
-    conditional_fractions,
-    occurrences,
-    synthesis_weights,
-)
+from labelgap.cooccurrence import Cooccurrence
+from labelgap_papers.methods._synthesis_weights import NORMALISATIONS, synthesis_weights
 from reference.cooccurrence import similarity
 
 # seen a, b; unseen c, d, e; e was never counted with a, d co-occurs with nothing
@@ -19,23 +14,6 @@ M = np.array([[8, 2, 4, 0, np.nan], [2, 5, 1, 0, 5]])
 
 def counts(matrix=M, **parts) -> Cooccurrence:
     return Cooccurrence(sparse.csr_array(matrix), **parts)
-
-
-def test_occurrences_are_the_diagonal():
-    np.testing.assert_array_equal(occurrences(counts()), [8, 5])
-
-
-def test_occurrences_without_a_diagonal_are_at_least_every_count():
-    without = M.copy()
-    without[0, 0], without[1, 1] = np.nan, 0
-    np.testing.assert_array_equal(occurrences(counts(without)), [4, 5])
-    assert occurrences(counts(np.zeros((2, 3)))).tolist() == [0, 0]
-
-
-def test_conditional_fractions_by_hand():
-    expected = [[4 / 8, 1 / 5], [0, 0], [0, 5 / 5]]
-    np.testing.assert_allclose(conditional_fractions(counts()).toarray(), expected)
-    assert conditional_fractions(counts(np.zeros((2, 3)))).nnz == 0
 
 
 @pytest.mark.parametrize(
@@ -75,8 +53,3 @@ def test_weights_are_those_of_a_loop(normalisation, rng):
 def test_weights_of_a_label_need_no_other_unseen_label(normalisation):
     alone = synthesis_weights(counts(M[:, [0, 1, 2]]), normalisation).toarray()
     np.testing.assert_array_equal(synthesis_weights(counts(), normalisation).toarray()[:1], alone)
-
-
-def test_unknown_normalisation():
-    with pytest.raises(ValueError, match="normalisation='jaccard': use one of 'fraction', 'cond"):
-        synthesis_weights(counts(), "jaccard")
