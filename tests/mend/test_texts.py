@@ -65,7 +65,7 @@ def test_definitions_may_be_given_in_place_of_names():
     model = Mend(LogisticRegression(), text_encoder="tfidf")
     numbers = Labels.from_dense(Y, names=list(range(len(NAMES))))
     without = average_precision(model.fit(TEXTS, numbers), NEW)
-    assert average_precision(model.fit(TEXTS, labels), NEW) > without + 0.05
+    assert average_precision(model.fit(TEXTS, labels), NEW) > without + 0.03
 
 
 def test_pipelines_see_the_texts():

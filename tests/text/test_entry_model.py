@@ -27,7 +27,7 @@ def items_and_labels(seed: int = 0, n_items: int = 400, n_labels: int = 12, text
 def test_weights_are_recovered():
     _, _, match, scores, Y = items_and_labels(n_items=3000)
     weights = TextEntryModel(l2=1e-6).fit(scores, as_labels(Y), match).weights_
-    assert weights.score == pytest.approx(1.5, abs=0.12)
+    assert weights.score == pytest.approx((1.5,), abs=0.12)
     assert weights.text == pytest.approx(6, abs=0.5)
 
 
@@ -76,10 +76,23 @@ def test_texts_never_count_against_a_label():
 def test_blocks_and_parts_agree():
     _, _, match, scores, Y = items_and_labels(n_items=50)
     model = TextEntryModel().fit(scores, as_labels(Y), match)
-    slopes, intercept = np.array(model.weights_[:3]), model.weights_.intercept
+    weights = model.weights_
+    slopes = np.array([*weights.score, weights.text, weights.frequency])
+    intercept = weights.intercept
     frequency = np.log((Y.sum(axis=0) + 0.5) / 51)
     by_hand = slopes[0] * scores + slopes[1] * match.best() + slopes[2] * frequency + intercept
     np.testing.assert_allclose(model.decision_function(scores, match), by_hand)
+
+
+def test_several_scores_have_a_weight_each():
+    _, _, match, scores, Y = items_and_labels(n_items=1000)
+    noise = np.random.default_rng(1).normal(size=scores.shape)
+    model = TextEntryModel(l2=1e-6).fit((noise, 2 * scores), as_labels(Y), match)
+    alone = TextEntryModel(l2=1e-6).fit(scores, as_labels(Y), match)
+    assert model.weights_.score == pytest.approx((0.0, alone.weights_.score[0] / 2), abs=0.08)
+    given = TextEntryModel().fit((noise, scores), as_labels(Y), match, text_weight=3.0).weights_
+    assert given.text == 3.0
+    assert len(given.score) == 2
 
 
 def test_without_a_label_scores_stay_as_they_are():

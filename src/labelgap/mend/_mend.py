@@ -383,7 +383,7 @@ default="estimate"
         if texts is not None:
             left_out = log_odds(self._portfolio.out_of_fold)
             self._text = TextStep.fit(texts, labels, left_out, self.text_encoder)
-            said = expit(self._text.log_odds(texts, left_out))
+            said = expit(self._text.log_odds(texts, left_out, left_out=True))
             self._portfolio = self._portfolio._replace(out_of_fold=said)
         self._residuals = ResidualCorrelation.fit(self._portfolio.out_of_fold, labels)
         self._describe(self._portfolio, labels)

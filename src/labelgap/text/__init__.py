@@ -10,6 +10,7 @@ from labelgap.text._entry_model import TextEntryModel
 from labelgap.text._label_text import check_texts, label_texts, words_of_name
 from labelgap.text._label_vectors import LabelVectors, is_texts
 from labelgap.text._text_features import TextFeatures
+from labelgap.text._text_kernel import TextKernelRidge
 from labelgap.text._text_match import TextMatch, match_texts
 
 __all__ = [
@@ -17,6 +18,7 @@ __all__ = [
     "StaticEmbedding",
     "TextEntryModel",
     "TextFeatures",
+    "TextKernelRidge",
     "TextMatch",
     "TfidfEncoder",
     "check_encoder",

@@ -5,7 +5,8 @@ of item i, and f_j the fraction of items that carry j,
 
     logit P(recorded_ij) = a + b s_ij + c n_ij + d log f_j,      b, c >= 0,
 
-with four numbers learned over all labels together, so that a rare label borrows from all. Two kinds of
+with four numbers learned over all labels together, so that a rare label borrows from all; where several
+models score the entries, each has its b. Two kinds of
 zeros are left out when zeros are unlabeled, since they say nothing about relevance: those of items
 without any label, which nobody may have opened, and those of labels that the item names. People often
 leave out what the name already says: where that is learned, c is negative. Named labels are learned
@@ -14,7 +15,7 @@ from where hardly any label is recorded that its item does not name.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -31,8 +32,11 @@ _LARGEST_SCORE = 15.0
 _FEWEST_RECORDED = 20
 
 
+Scores = np.ndarray | Sequence[np.ndarray]
+
+
 class _Weights(NamedTuple):
-    score: float
+    score: tuple[float, ...]
     text: float
     frequency: float
     intercept: float
@@ -55,7 +59,7 @@ class TextEntryModel(BaseEstimator):
     Attributes
     ----------
     weights_ : named tuple
-        ``score``, ``text``, ``frequency`` and ``intercept``.
+        ``score`` (one number per array of scores), ``text``, ``frequency`` and ``intercept``.
 
     See Also
     --------
@@ -72,7 +76,7 @@ class TextEntryModel(BaseEstimator):
     >>> Y = np.array([["car" in text, "bus" in text] for text in texts], dtype=float)
     >>> model = TextEntryModel().fit(np.zeros((20, 2)), as_labels(Y), match)
     >>> model.weights_.text > 0, model.weights_.score
-    (True, 0.0)
+    (True, (0.0,))
     """
 
     def __init__(self, *, l2: float = 1.0, random_state: Any = 0) -> None:
@@ -81,7 +85,7 @@ class TextEntryModel(BaseEstimator):
 
     def fit(
         self,
-        scores: np.ndarray,
+        scores: Scores,
         labels: Labels,
         match: TextMatch,
         entries: Any = None,
@@ -92,7 +96,7 @@ class TextEntryModel(BaseEstimator):
 
         Parameters
         ----------
-        scores : array of shape (n_items, n_labels)
+        scores : array of shape (n_items, n_labels), or sequence of such arrays
             Log-odds from models that were fitted without the item.
         labels : Labels
             Unknown entries are left out.
@@ -102,23 +106,28 @@ class TextEntryModel(BaseEstimator):
         text_weight : float, default=None
             The weight of the texts, where it is known; None learns it.
         """
-        _check_shapes(scores, labels, match)
+        several = _several(scores, match.shape)
+        _check_shapes(several, labels, match)
         n_relevant = labels.n_positives(axis=0)
         self._log_frequency = np.log((n_relevant + 0.5) / (labels.n_samples + 1))
-        found = self._entries(scores, labels, match, entries)
+        found, n = self._entries(several, labels, match, entries), len(several)
         if found is None:  # nothing to learn from: the scores stay as they are
-            self.weights_ = _Weights(1.0, 0.0 if text_weight is None else text_weight, 0.0, 0.0)
+            weight = 0.0 if text_weight is None else text_weight
+            self.weights_ = _Weights((1 / n,) * n, weight, 0.0, 0.0)
             return self
         design, y = found
-        if text_weight is None:
-            self.weights_ = _Weights(*map(float, fit_nonnegative_logistic(design, y, self.l2, 2)))
-            return self
-        offset = text_weight * design[:, 1]
-        rest = fit_nonnegative_logistic(design[:, [0, 2]], y, self.l2, 1, offset)
-        self.weights_ = _Weights(float(rest[0]), text_weight, float(rest[1]), float(rest[2]))
+        offset: Any = 0.0
+        if text_weight is not None:
+            offset, design = text_weight * design[:, n], np.delete(design, n, axis=1)
+        n_free = n + (text_weight is None)
+        *slopes, frequency, intercept = map(
+            float, fit_nonnegative_logistic(design, y, self.l2, n_free, offset)
+        )
+        text = slopes[n] if text_weight is None else text_weight
+        self.weights_ = _Weights(tuple(slopes[:n]), text, frequency, intercept)
         return self
 
-    def decision_function(self, scores: np.ndarray, match: TextMatch) -> np.ndarray:
+    def decision_function(self, scores: Scores, match: TextMatch) -> np.ndarray:
         """Return the log-odds of every entry, (n_items, n_labels).
 
         Parameters
@@ -126,14 +135,16 @@ class TextEntryModel(BaseEstimator):
         scores, match : as in :meth:`fit`, of these items
         """
         check_is_fitted(self)
+        several, (n_items, n_labels) = _several(scores, match.shape), match.shape
+        slopes = np.array([*self.weights_.score, self.weights_.text, self.weights_.frequency])
         out = np.empty(match.shape)
-        n_items, n_labels = match.shape
         for rows in _blocks(n_items, n_labels):
-            out[rows] = self._log_odds(scores[rows], match.best(rows))
+            columns = self._columns([score[rows] for score in several], match.best(rows))
+            out[rows] = columns @ slopes + self.weights_.intercept
         return out
 
     def _entries(
-        self, scores: np.ndarray, labels: Labels, match: TextMatch, entries: Any
+        self, scores: Sequence[np.ndarray], labels: Labels, match: TextMatch, entries: Any
     ) -> tuple[np.ndarray, np.ndarray] | None:
         """Return columns and targets of the entries to learn from; None where none is recorded."""
         columns, targets, is_named = [], [], []
@@ -142,7 +153,7 @@ class TextEntryModel(BaseEstimator):
             known = states != State.UNKNOWN
             if entries is not None:
                 known &= entries[part]
-            block = np.asarray(scores)[part], match.best(part)
+            block = [score[part] for score in scores], match.best(part)
             columns.append(self._columns(*block)[known])
             targets.append((states == State.RELEVANT)[known])
             is_named.append(named[known])
@@ -165,20 +176,22 @@ class TextEntryModel(BaseEstimator):
             rows = np.sort(rng.choice(rows, most, replace=False))
         yield from _pieces(rows, labels.n_labels)
 
-    def _columns(self, scores: np.ndarray, nearest: np.ndarray) -> np.ndarray:
-        limited = np.clip(scores, -_LARGEST_SCORE, _LARGEST_SCORE)
-        frequency = np.broadcast_to(self._log_frequency, limited.shape)
-        return np.stack([limited, nearest, frequency], axis=-1)
-
-    def _log_odds(self, scores: np.ndarray, nearest: np.ndarray) -> np.ndarray:
-        *slopes, intercept = self.weights_
-        return self._columns(scores, nearest) @ np.array(slopes) + intercept
+    def _columns(self, scores: Sequence[np.ndarray], nearest: np.ndarray) -> np.ndarray:
+        limited = [np.clip(score, -_LARGEST_SCORE, _LARGEST_SCORE) for score in scores]
+        frequency = np.broadcast_to(self._log_frequency, nearest.shape)
+        return np.stack([*limited, nearest, frequency], axis=-1)
 
 
-def _check_shapes(scores: Any, labels: Labels, match: TextMatch) -> None:
-    if np.shape(scores) != labels.shape or match.shape != labels.shape:
+def _several(scores: Scores, shape: tuple[int, int]) -> list[np.ndarray]:
+    arrays = [scores] if np.shape(scores) == shape else list(scores)
+    return [np.asarray(array) for array in arrays]
+
+
+def _check_shapes(scores: Sequence[np.ndarray], labels: Labels, match: TextMatch) -> None:
+    shapes = {np.shape(score) for score in scores}
+    if shapes != {labels.shape} or match.shape != labels.shape:
         raise ValueError(
-            f"scores have shape {np.shape(scores)}, labels {labels.shape} and texts compare "
+            f"scores have shape {sorted(shapes)}, labels {labels.shape} and texts compare "
             f"{match.shape}: all need one row per item and one column per label"
         )
 

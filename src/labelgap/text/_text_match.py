@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -34,6 +34,8 @@ class TextMatch:
         Where the item says the label's name, or one of its alternatives, word for word.
     encoder : object
         What compared the words.
+    label_text : ndarray of str
+        Definitions of the labels, or their names where there is none.
 
     Examples
     --------
@@ -51,6 +53,7 @@ class TextMatch:
     nearness: np.ndarray
     named: sparse.csr_array
     encoder: Any
+    label_text: np.ndarray
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -102,7 +105,7 @@ class TextMatch:
             Their positions.
         """
         named = sparse.csr_array(self.named[items])
-        return TextMatch(self.words[items], self.vocabulary, self.nearness, named, self.encoder)
+        return replace(self, words=self.words[items], named=named)
 
     def columns(self, labels: Any) -> TextMatch:
         """Return the match with some of the labels.
@@ -113,7 +116,8 @@ class TextMatch:
             Their positions.
         """
         named = sparse.csr_array(self.named[:, labels])
-        return TextMatch(self.words, self.vocabulary, self.nearness[:, labels], named, self.encoder)
+        nearness, texts = self.nearness[:, labels], self.label_text[labels]
+        return replace(self, nearness=nearness, named=named, label_text=texts)
 
 
 def match_texts(
@@ -169,7 +173,11 @@ def match_texts(
         owner = np.concatenate([owner, np.array(extra, dtype=owner.dtype)])
     fitted = fitted_encoder(encoder, [*items, *texts])
     nearness = _nearness(fitted, vocabulary, texts, owner, len(names))
-    return TextMatch(words, vocabulary, nearness, named, fitted)
+    said = [" ".join(alternatives) for alternatives in names]
+    if definitions is not None:
+        said = [text if text.strip() else said[k] for k, text in enumerate(definitions)]
+    label_texts = np.array(said, dtype=object)
+    return TextMatch(words, vocabulary, nearness, named, fitted, label_texts)
 
 
 def _words_of(items: list[str]) -> tuple[sparse.csr_array, np.ndarray]:
