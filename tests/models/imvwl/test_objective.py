@@ -119,7 +119,7 @@ def test_the_end_is_stationary(correlation):
     data = make_data(4, n_samples=12, unlabelled=False)
     problem, learned = make_problem(data, with_offset=True, ridge=0.2, beta=0.01)
     params = start(problem, k=2, correlation=correlation)
-    params = descend(problem, params, Monitor(1500, 0.0), n_sweeps=3, n_steps=10)
+    params = descend(problem, params, Monitor(400, 0.0), n_sweeps=3, n_steps=10)
 
     def slope(name, place):
         values = []
