@@ -9,9 +9,10 @@ from labelgap_papers.bench._experiment import (
     FigurePlace,
     MethodPlan,
     MetricPlan,
+    PublishedFigure,
     SettingPlan,
+    published_figures,
 )
-from labelgap_papers.bench._published import PublishedFigure, published_figures
 from labelgap_papers.bench._read import ExperimentError, load_experiments, read_experiment
 from labelgap_papers.bench._rows import DEFAULT_ROWS, Kind, Row, RowStore, Status
 from labelgap_papers.bench._runner import Summary, record_gaps, run_experiments

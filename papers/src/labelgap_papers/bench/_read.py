@@ -19,8 +19,8 @@ from labelgap_papers.bench._experiment import (
     MethodPlan,
     MetricPlan,
     SettingPlan,
+    published_figures,
 )
-from labelgap_papers.bench._published import published_figures
 from labelgap_papers.bench.methods import METHODS
 from labelgap_papers.bench.protocols import PROTOCOLS
 
