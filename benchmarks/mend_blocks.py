@@ -2,9 +2,10 @@
 
 A row has three labels, drawn by Zipf's law, and words: ten of the twenty of each of its labels, and
 thirty that say nothing. ``Mend().fit(folder)`` and ``predict_topk(folder, 5)`` of 20,000 other rows run
-in a process of their own, whose peak memory is noted.
+in a process of their own, whose peak memory is noted. Tables that fit scikit-learn's working memory
+would be learned as arrays: ``--memory`` sets it, in MiB.
 
-    python benchmarks/mend_blocks.py --rows 100000 --labels 5000
+    python benchmarks/mend_blocks.py --rows 100000 --labels 5000 --memory 256
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from pathlib import Path
 
 import numpy as np
 from scipy import sparse
+from sklearn import set_config
 
 from labelgap import Mend
 from labelgap.fitting import BlockFolder, write_blocks
@@ -87,8 +89,10 @@ def main() -> None:
     parser.add_argument("--rows", type=int, default=100_000)
     parser.add_argument("--labels", type=int, default=5000)
     parser.add_argument("--words", type=int, default=100_000)
+    parser.add_argument("--memory", type=int, default=1024)
     parser.add_argument("--inside", type=Path, help=argparse.SUPPRESS)
     chosen = parser.parse_args()
+    set_config(working_memory=chosen.memory)
     if chosen.inside:
         print(json.dumps(fit_and_predict(chosen.inside)))
         return
@@ -101,6 +105,7 @@ def main() -> None:
         write_blocks(folder / "rows", generated(chosen.rows, *sizes, seed=1), block_rows=BLOCK)
         write_blocks(folder / "new", generated(N_NEW, *sizes, seed=2), block_rows=BLOCK)
         command = [sys.executable, str(Path(__file__).resolve()), "--inside", place]
+        command += ["--memory", str(chosen.memory)]
         done = subprocess.run(command, capture_output=True, text=True, check=False)
         if done.returncode:
             raise SystemExit(done.stderr)

@@ -133,11 +133,11 @@ class LabelTreeMember(EstimatorMember):
         return few if n_labels <= MANY_LABELS else ""
 
     def candidates(self, X: Any) -> Sequence[Setting]:
-        return [Setting(0.5)]
+        return [Setting(0.0)]  # the tree chooses its own strength
 
     def make(self, X: Any, setting: Setting) -> Any:
         n_jobs = -1 if self.limits.n_jobs is None else self.limits.n_jobs
-        tree = ProbabilisticLabelTree(setting.value, n_jobs=n_jobs, random_state=self.seed)
+        tree = ProbabilisticLabelTree(n_jobs=n_jobs, random_state=self.seed)
         return _scaled(X, tree, setting)
 
 
