@@ -239,7 +239,7 @@ def _describe(
     run.lap("pairs")
     curve = learning_curve(model.held_out_scores, checked.part, run.rng, advance)
     run.lap("learning curve")
-    missing = missing_labels(checked.part, loss, entries)
+    missing = missing_labels(checked, loss, entries)
     by_label = label_audits(checked, counts, loss, entries.by_label)
     items, unopened = item_audit(labels, checked.items, entries), unopened_items(checked, entries)
     summary = _summary(checked, model.rows, loss, missing)

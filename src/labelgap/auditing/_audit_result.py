@@ -379,7 +379,7 @@ class Audit:
     >>> X, Y = make_multilabel_classification(n_samples=300, random_state=0)
     >>> result = audit(X, Y, n_suggestions=2)
     >>> result
-    <Audit of 300 items x 5 labels: about 75 labels missing (0 to 250), 2 suggestions>
+    <Audit of 300 items x 5 labels: about 70 labels missing (0 to 240), 2 suggestions>
     >>> result.missing.basis
     'one table; a range over several ways in which labels get lost'
     >>> result.suggestions[0].label, result.to_frame().shape

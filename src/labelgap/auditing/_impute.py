@@ -110,7 +110,7 @@ def impute(
     top = entries.top
     kept = top.probabilities > threshold
     said_unlabeled = zeros == "unlabeled" or checked.stated_unlabeled
-    if not said_unlabeled and not shows_missing(checked.part, loss, entries):
+    if not said_unlabeled and not shows_missing(checked, loss, entries):
         kept &= top.unknown
     labels = checked.modelled[top.labels[kept]]
     return ImputedEntries(top.rows[kept], labels, top.probabilities[kept])

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from threading import Lock
 
 import numpy as np
-from scipy.special import expit, logit
+from scipy.special import logit
 
 from labelgap.auditing._audit_input import AuditInput
 from labelgap.auditing._out_of_fold import OutOfFold, ScoredRows, helped_by_labels
@@ -21,15 +21,15 @@ from labelgap.kernels.histograms import count_into
 from labelgap.kernels.probabilities import bounded_log_odds
 from labelgap.labels import State
 from labelgap.propensity import (
-    FrequencyEstimate,
     LabelRates,
     TopScoredFraction,
-    bounded_relevance,
+    as_far_as_told,
     carrying_probability,
-    estimate_label_frequency,
     estimate_label_rates,
     find_unopened,
+    highest_label_frequency,
     top_scored_fraction_of_bins,
+    unopened_probability,
 )
 
 _EDGES = np.linspace(logit(1e-4), logit(1 - 1e-3), 400)
@@ -38,6 +38,7 @@ _CENTRES = np.append(_EDGES, 2 * _EDGES[-1] - _EDGES[-2])
 _FEWEST, _FEWEST_EMPTY = 50, 20
 _UNOPENED, _WORTH_A_FIT = 0.5, 0.02
 _N_PARTS = 5
+_PRIOR_ALONE, _LEAST_RATE = 5.0, 0.02
 _COUNTING = "estimating how labels were lost"
 
 
@@ -45,48 +46,35 @@ _COUNTING = "estimating how labels were lost"
 class ProbabilityCounts:
     """Entries and recorded ones by label and probability: all, and those helped by other labels.
 
-    ``n_empty`` are the entries of items without a label.
+    ``alone`` is how often a label is the only one of its item, over what independent labels would be.
     """
 
     n: np.ndarray
     hits: np.ndarray
     n_helped: np.ndarray
     hits_helped: np.ndarray
-    n_empty: np.ndarray
+    alone: np.ndarray
+
+    def overall(self) -> TopScoredFraction:
+        """The label frequency of all items, opened or not, from the features alone."""
+        return _top(self.n, self.hits) or TopScoredFraction(1.0, 0.0, 1.0, 0)
 
     def ceiling(self) -> TopScoredFraction:
-        """The label frequency of all labels together, from the features alone."""
-        found = _top(self.n.sum(axis=0), self.hits.sum(axis=0), _FEWEST)
-        return found or TopScoredFraction(1.0, 0.0, 1.0, 0)
+        """The label frequency of items that were opened: the larger of those of both scores.
 
-    def one_rate(self) -> FrequencyEstimate:
-        """The same with the interval of curves fitted to all probabilities, up to 1 where unclear."""
-        scores = expit(_CENTRES)
-        return estimate_label_frequency(scores, self.n.sum(axis=0), self.hits.sum(axis=0))
+        What other labels make certain is recorded as often as any relevant label.
+        """
+        helped = _top(self.n_helped, self.hits_helped)
+        return max(self.overall(), helped or self.overall(), key=lambda top: top.low)
+
+    def highest(self) -> float:
+        """The largest label frequency of all labels together that the counts do not exclude."""
+        return highest_label_frequency(self.n.sum(axis=0), self.hits.sum(axis=0))
 
     def rates(self) -> LabelRates:
         """The label frequency of each label."""
         kinds = [(self.n, self.hits), (self.n_helped, self.hits_helped)]
         return estimate_label_rates(kinds, self.ceiling())
-
-    def left_to_empty(self, rates: LabelRates) -> float:
-        """Return which part of the way from independent losses to relevance items without a label are.
-
-        So many labels are missing as the rates say. What items with labels do not account for is
-        missing on those without: where each item has one label, it lost that one.
-        """
-        g = expit(_CENTRES)
-        lost = rates.unrecorded(g)
-        relevant = bounded_relevance(g[None, :], rates.mean()[:, None])
-        ones = self.hits.sum(axis=1)
-        missing = float(ones @ rates.missing_per_positive())
-        least, most = (float(ones @ (1 / rates.quantile(q) - 1)) for q in (0.7, 0.3))
-        error = (most - least) / 2
-        helped = float(((self.n_helped - self.hits_helped) * lost).sum())
-        least, most = (float((self.n_empty * part).sum()) for part in (lost, relevant))
-        room = max(most - least, 1e-9)
-        part = (missing - helped - least) / room * room**2 / (room**2 + error**2)
-        return float(np.clip(part, 0.0, 1.0))
 
 
 @dataclass(frozen=True, eq=False)
@@ -96,10 +84,10 @@ class LossModel:
     A fraction ``opened`` of the items was opened; ``unopened`` is the probability of each item that
     it was not, 0 where it carries a label, ``by_counts`` the same if something applies to every item,
     and ``any_label`` how probably such features come with a recorded label. ``common`` is the label
-    frequency on opened items, and ``rates`` those of the labels; ``left_to_empty`` is how far opened
-    items without a label are from having lost their labels independently. ``overall`` is the label
-    frequency of all items with its interval, and ``one_rate`` the same by curves over all
-    probabilities. ``effort`` multiplies label frequencies on each item.
+    frequency on opened items, and ``rates`` those of the labels; ``alone`` is how often each label is
+    the only one of its item, over what independent labels would be. ``overall`` is the label frequency
+    of all items with its interval, and ``highest`` the largest that curves over all probabilities
+    allow. ``effort`` multiplies label frequencies on each item.
     """
 
     opened: float
@@ -109,9 +97,9 @@ class LossModel:
     empty: np.ndarray
     common: float
     rates: LabelRates
-    left_to_empty: float
+    alone: np.ndarray
     overall: TopScoredFraction
-    one_rate: FrequencyEstimate
+    highest: float
     effort: np.ndarray
 
     @property
@@ -124,7 +112,7 @@ def estimate_loss(model: OutOfFold, checked: AuditInput, advance: Advance) -> Lo
     """Estimate how labels got lost; the model is fitted again without items that nobody opened."""
     labels = checked.part
     counts, rows = _count(model, checked, advance)
-    overall = counts.ceiling()
+    overall = counts.overall()
     carried = checked.labels.n_positives(axis=1)
     empty = (carried == 0) & checked.stated
     found = _complete_loss(counts, overall, empty)
@@ -135,16 +123,24 @@ def estimate_loss(model: OutOfFold, checked: AuditInput, advance: Advance) -> Lo
         if (~found.learned).mean() >= _WORTH_A_FIT:
             model.fit(found.learned)
             counts, _ = _count(model, checked, advance)
+            found = _as_overall(found, counts.ceiling())
     effort = checked.history.efforts(labels.n_positives(axis=1), np.exp(rows[:, 2]))
     most = 1 / float(effort.max())  # nobody records more than all relevant labels
     rates = counts.rates().at_most(most)
     return replace(
         found,
-        common=float(np.clip(counts.ceiling().middle, 0.02, min(0.995, most))),
+        common=float(np.clip(counts.ceiling().middle, _LEAST_RATE, min(0.995, most))),
         rates=rates,
-        left_to_empty=counts.left_to_empty(rates),
+        alone=counts.alone,
         effort=effort,
     )
+
+
+def _as_overall(found: LossModel, ceiling: TopScoredFraction) -> LossModel:
+    """Return at most so many opened items as the label frequencies on these and on all leave."""
+    opened = min(found.opened, found.overall.middle / max(ceiling.middle, _LEAST_RATE))
+    unopened = np.where(found.empty, unopened_probability(found.any_label, opened), 0.0)
+    return replace(found, opened=opened, unopened=np.maximum(unopened, found.unopened))
 
 
 def _complete_loss(
@@ -152,16 +148,26 @@ def _complete_loss(
 ) -> LossModel:
     """What holds where no label was lost."""
     nobody, rates = np.zeros(empty.size), LabelRates(np.ones(1), np.ones((len(counts.n), 1)))
-    rate = counts.one_rate()
+    any_label = np.full(empty.size, (~empty).mean())
     return LossModel(
-        1.0, nobody, nobody, nobody + 1, empty, 1.0, rates, 0.0, overall, rate, nobody + 1
+        1.0,
+        nobody,
+        nobody,
+        any_label,
+        empty,
+        1.0,
+        rates,
+        counts.alone,
+        overall,
+        counts.highest(),
+        nobody + 1,
     )
 
 
 def _with_unopened(found: LossModel, rows: np.ndarray, carried: np.ndarray) -> LossModel:
     """Add the items that nobody opened, by what models say of their rows."""
     folds = np.random.default_rng(0).permutation(carried.size) % _N_PARTS
-    any_label = carrying_probability(rows, carried > 0, folds)
+    any_label = as_far_as_told(carrying_probability(rows, carried > 0, folds), carried > 0)
     items = find_unopened(any_label, carried, rows, label_frequency=found.overall)
     unopened, by_counts = (np.where(found.empty, part, 0.0) for part in items[1:])
     return replace(
@@ -169,10 +175,11 @@ def _with_unopened(found: LossModel, rows: np.ndarray, carried: np.ndarray) -> L
     )
 
 
-def _top(n: np.ndarray, hits: np.ndarray, fewest: int) -> TopScoredFraction | None:
+def _top(n: np.ndarray, hits: np.ndarray) -> TopScoredFraction | None:
+    n, hits = n.sum(axis=0), hits.sum(axis=0)
     seen = n > 0
     n, hits = n[seen][::-1].astype(np.int64), hits[seen][::-1].astype(np.int64)
-    return top_scored_fraction_of_bins(n, hits, fewest=fewest)
+    return top_scored_fraction_of_bins(n, hits, fewest=_FEWEST)
 
 
 def _count(
@@ -186,9 +193,9 @@ def _count(
     labels, decided, done = checked.part, checked.decided_part, checked.history.complete
     counted = model.opened if done is None else model.opened & ~done
     n_labels, n_samples = labels.n_labels, labels.n_samples
-    # by scores from features alone: zeros, recorded ones, zeros of rows without any; by joint scores
-    tables = np.zeros((5, n_labels, _N_BINS), dtype=np.int32)
-    of_rows, lock = np.zeros((n_samples, 3)), Lock()
+    # zeros and recorded ones by scores from features alone, and by joint scores
+    tables = np.zeros((4, n_labels, _N_BINS), dtype=np.int32)
+    of_rows, lock, alone = np.zeros((n_samples, 3)), Lock(), np.zeros((2, n_labels))
 
     def count(block: ScoredRows) -> tuple[slice, np.ndarray]:
         part = labels[block.rows]
@@ -198,14 +205,17 @@ def _count(
         recorded[decided[0][here] - block.rows.start, decided[1][here]] = False
         known = (states != State.UNKNOWN) & counted[block.rows][:, None]
         helped = known & helped_by_labels(labels, part)
-        nothing = np.where(recorded.any(axis=1, keepdims=True), np.int8(0), np.int8(2))
-        for scores, kept, zero, own in (
-            (block.features, known, nothing, tables[:3]),
-            (block.joint, helped, np.int8(0), tables[3:]),
+        of_one = recorded & (recorded.sum(axis=1, keepdims=True) == 1)
+        expected = np.where(recorded, none_of_others(block.features), 0.0)
+        with lock:
+            alone[:] += of_one.sum(axis=0), expected.sum(axis=0)
+        for scores, kept, own in (
+            (block.features, known, tables[:2]),
+            (block.joint, helped, tables[2:]),
         ):
             steps = (bounded_log_odds(scores, 1e-6) - _EDGES[0]) / (_EDGES[1] - _EDGES[0])
             bins = np.clip(np.ceil(steps), 0, _EDGES.size).astype(np.int32)
-            which = np.where(kept, np.where(recorded, np.int8(1), zero), np.int8(-1))
+            which = np.where(kept, np.where(recorded, np.int8(1), np.int8(0)), np.int8(-1))
             with lock:
                 count_into(own, bins, which)
         return block.rows, _row_features(block)
@@ -214,9 +224,16 @@ def _count(
         advance(_COUNTING, rows.start, n_samples)
         of_rows[rows] = found
     advance(_COUNTING, n_samples, n_samples)
-    zeros, hits, nothing, zeros_helped, hits_helped = tables
-    n, n_helped = zeros + hits + nothing, zeros_helped + hits_helped
-    return ProbabilityCounts(n, hits, n_helped, hits_helped, nothing), of_rows
+    zeros, hits, zeros_helped, hits_helped = tables
+    n, n_helped = zeros + hits, zeros_helped + hits_helped
+    found = (alone[0] + _PRIOR_ALONE) / (alone[1] + _PRIOR_ALONE)
+    return ProbabilityCounts(n, hits, n_helped, hits_helped, found), of_rows
+
+
+def none_of_others(probabilities: np.ndarray) -> np.ndarray:
+    """Return the probability that no other label of the row is recorded, if labels are independent."""
+    own = np.log1p(-np.clip(probabilities, 0, 0.999))
+    return np.asarray(np.exp(own.sum(axis=1, keepdims=True) - own))
 
 
 def _row_features(block: ScoredRows) -> np.ndarray:

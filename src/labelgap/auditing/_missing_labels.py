@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from labelgap.auditing._audit_input import AuditInput
 from labelgap.auditing._audit_result import MissingEstimate, MissingScenario
 from labelgap.auditing._entry_probabilities import EntryProbabilities
 from labelgap.auditing._loss_model import LossModel
@@ -18,8 +19,13 @@ _OF_UNKNOWN = "one table; entries are unknown independently of whether they are 
 _Z = 1.96
 
 
-def missing_labels(labels: Labels, loss: LossModel, entries: EntryProbabilities) -> MissingEstimate:
+def missing_labels(
+    checked: AuditInput, loss: LossModel, entries: EntryProbabilities
+) -> MissingEstimate:
     """Return the number of missing labels with its range."""
+    labels, complete = checked.part, checked.history.complete
+    if complete is not None:
+        labels = labels[np.flatnonzero(~complete)]
     value = float(entries.sums.value)
     if not labels.unlabeled:
         half = _Z * float(np.sqrt(entries.item_variance.sum()))
@@ -35,9 +41,9 @@ def missing_labels(labels: Labels, loss: LossModel, entries: EntryProbabilities)
     )
 
 
-def shows_missing(labels: Labels, loss: LossModel, entries: EntryProbabilities) -> bool:
+def shows_missing(checked: AuditInput, loss: LossModel, entries: EntryProbabilities) -> bool:
     """Return whether labels are missing however they got lost: more than few at the lower end."""
-    return missing_labels(labels, loss, entries).low >= FEW * labels.n_positives()
+    return missing_labels(checked, loss, entries).low >= FEW * checked.part.n_positives()
 
 
 def _scenarios(
@@ -47,7 +53,7 @@ def _scenarios(
     total = float(ones.sum())
     most = labels.n_samples * labels.n_labels - total
     overall = loss.overall
-    largest = max(overall.high, loss.one_rate.high)
+    largest = max(overall.high, loss.highest)
     rate, low, high = (
         min(total * (1 - c) / max(c, 0.02), most) for c in (overall.middle, largest, overall.low)
     )

@@ -29,6 +29,7 @@ from labelgap.imputers import Imputer, RidgeImputer, cross_fitted, draw_folds
 from labelgap.kernels.probabilities import bounded_log_odds
 from labelgap.labels import Labels
 from labelgap.memory import block_size
+from labelgap.propensity import LabelCeilings, fit_ceilings
 from labelgap.text import TextEntryModel, TextMatch
 
 Result = TypeVar("Result")
@@ -61,25 +62,35 @@ class ScoredRows(NamedTuple):
 
 
 class _Stack(NamedTuple):
-    """A logistic regression on the log-odds of several scores."""
+    """A logistic regression on the log-odds of several scores, which levels off for each label."""
 
     weights: np.ndarray
     intercept: float
+    curves: LabelCeilings
 
     @classmethod
-    def fit(cls, odds: list[np.ndarray], truth: np.ndarray) -> _Stack:
-        """Learn from entries: log-odds of shape (n,) each, and whether they are recorded."""
-        if not odds or not truth.any() or truth.all():
-            return cls(np.full(len(odds), 1 / max(len(odds), 1)), 0.0)
-        design = np.column_stack(odds)
-        model = LogisticRegression(max_iter=300).fit(design, truth)
-        return cls(model.coef_[0], float(model.intercept_[0]))
+    def fit(cls, odds: list[np.ndarray], truth: np.ndarray, where: np.ndarray) -> _Stack:
+        """Learn from log-odds of rows and labels, and whether they are recorded, at some entries."""
+        learned, n_labels = truth[where], truth.shape[1]
+        nothing = LabelCeilings(0.0, 1.0, np.ones(n_labels))
+        if not odds or not learned.any() or learned.all():
+            return cls(np.full(len(odds), 1 / max(len(odds), 1)), 0.0, nothing)
+        model = LogisticRegression(max_iter=300)
+        model.fit(np.column_stack([score[where] for score in odds]), learned)
+        stack = cls(model.coef_[0], float(model.intercept_[0]), nothing)
+        labels = np.broadcast_to(np.arange(n_labels), truth.shape)[where]
+        return stack._replace(
+            curves=fit_ceilings(stack._log_odds(odds)[where], learned, labels, n_labels)
+        )
 
     def probabilities(self, odds: list[np.ndarray]) -> np.ndarray:
+        return self.curves.probabilities(self._log_odds(odds))
+
+    def _log_odds(self, odds: list[np.ndarray]) -> np.ndarray:
         total: Any = self.intercept
         for weight, score in zip(self.weights, odds, strict=True):
             total = total + weight * score
-        return np.asarray(expit(total))
+        return np.asarray(total)
 
 
 class OutOfFold:
@@ -300,8 +311,8 @@ class OutOfFold:
             alone &= rng.random(alone.shape, dtype=np.float32) < _MOST_ENTRIES / alone.size
         helped = alone & helped_by_labels(labels, labels[at])
         odds = [bounded_log_odds(score, _LEAST) for score in [*features, joint]]
-        self._features_stack = _Stack.fit([s[alone] for s in odds[:-1]], truth[alone] > 0)
-        self._joint_stack = _Stack.fit([s[helped] for s in odds], truth[helped] > 0)
+        self._features_stack = _Stack.fit(odds[:-1], truth > 0, alone)
+        self._joint_stack = _Stack.fit(odds, truth > 0, helped)
         self._fit_text(at, features, joint, helped)
 
 

@@ -13,6 +13,7 @@ One table tells g alone. Each of these functions says which assumption turns it 
 - obvious labels are recorded first: :func:`obvious_first_posterior`.
 """
 
+from labelgap.propensity._ceilings import LabelCeilings, fit_ceilings
 from labelgap.propensity._label_frequency import (
     FrequencyEstimate,
     TopScoredFraction,
@@ -30,10 +31,12 @@ from labelgap.propensity._rates_of_labels import (
     LabelRates,
     bounded_relevance,
     estimate_label_rates,
+    highest_label_frequency,
     obvious_first_posterior,
 )
 from labelgap.propensity._unopened_items import (
     UnopenedItems,
+    as_far_as_told,
     carrying_probability,
     find_unopened,
     opened_label_frequency,
@@ -42,16 +45,20 @@ from labelgap.propensity._unopened_items import (
 
 __all__ = [
     "FrequencyEstimate",
+    "LabelCeilings",
     "LabelRates",
     "TopScoredFraction",
     "UnopenedItems",
+    "as_far_as_told",
     "bounded_relevance",
     "calibration_shift",
     "carrying_probability",
     "estimate_label_frequency",
     "estimate_label_rates",
     "find_unopened",
+    "fit_ceilings",
     "fit_slope",
+    "highest_label_frequency",
     "label_frequency_mode",
     "obvious_first_posterior",
     "opened_label_frequency",

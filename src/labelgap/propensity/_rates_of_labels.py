@@ -12,9 +12,9 @@ little about its own. A ceiling lies below c_j where features cannot tell releva
 
     log ceiling_j = log c_j - (h / sqrt(n_j)) |e_j|,    e_j standard normal,    n_j recorded entries,
 
-and the frequencies of all labels are log c_j ~ normal(log m, v). What these share (h, m, v) is weighted
-by the likelihood of all labels together: rates that seem to differ because some labels are hard to
-predict are drawn to one rate, and rates that do differ are not.
+(300 where there are more), and the frequencies of all labels are log c_j ~ normal(log m, v). What these
+share (h, m, v) is weighted by the likelihood of all labels together: rates that seem to differ because
+some labels are hard to predict are drawn to one rate, and rates that do differ are not.
 """
 
 from __future__ import annotations
@@ -36,7 +36,10 @@ _N_QUANTILES, _N_STEPS, _LABELS_AT_ONCE = 20, 30, 500
 _BLUR = 0.2
 # how far the largest ceiling may be from the largest label frequency, and which quantile that is
 _CEILING_ERROR, _LARGEST = 0.04, 1.2
+# more recorded entries do not make a label less hard
+_LEARNED = 300
 _NEVER = 1e-300
+_HALF_DEVIANCE = 1.92  # 95% of a chi-square with one degree of freedom, halved
 
 
 def bounded_relevance(probabilities: Any, label_frequency: Any) -> np.ndarray:
@@ -219,6 +222,32 @@ def estimate_label_rates(
     return LabelRates(_GRID, weights / weights.sum(axis=1, keepdims=True))
 
 
+def highest_label_frequency(n: np.ndarray, hits: np.ndarray) -> float:
+    """Return the largest ceiling of all entries together that their counts do not exclude.
+
+    Parameters
+    ----------
+    n, hits : arrays of shape (n_bins,)
+        Entries and recorded ones among them, by rising score.
+
+    See Also
+    --------
+    estimate_label_rates : One for each label.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from labelgap.propensity import highest_label_frequency
+    >>> n = np.full(200, 40)
+    >>> hits = np.random.default_rng(0).binomial(n, 0.6 / (1 + np.exp(-np.linspace(-9, 9, 200))))
+    >>> highest_label_frequency(n, hits) < 0.8
+    True
+    """
+    likelihood = _log_likelihoods(*_by_quantile(n[None, :], hits[None, :]))[0]
+    highest = float(_GRID[np.flatnonzero(likelihood > -_HALF_DEVIANCE)[-1]])
+    return 1.0 if highest == _GRID[-1] else highest
+
+
 def _by_quantile(n: np.ndarray, hits: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return t, entries and hits by label and quantile of the scores of recorded entries."""
     n_labels = n.shape[0]
@@ -288,7 +317,8 @@ def _with_hardness(likelihood: np.ndarray, n_positives: np.ndarray, h: float) ->
         return likelihood
     x = np.log(_GRID)
     below = np.maximum(x[:, None] - x[None, :], 0)
-    spread = np.clip(h / np.sqrt(np.maximum(n_positives, 1)), 0.02, 1.0)[:, None, None]
+    n = np.clip(n_positives, 1, _LEARNED)
+    spread = np.clip(h / np.sqrt(n), 0.02, 1.0)[:, None, None]
     weight = np.where(x[None, :] <= x[:, None], np.exp(-((below / spread) ** 2) / 2), 0.0)
     weight = weight * (np.gradient(_GRID) / _GRID)
     weight /= weight.sum(axis=-1, keepdims=True)

@@ -22,6 +22,7 @@ from scipy.optimize import brentq, minimize
 from scipy.special import expit, gammaln
 from sklearn.linear_model import LogisticRegression
 
+from labelgap.kernels.probabilities import bounded_log_odds
 from labelgap.propensity._label_frequency import TopScoredFraction, top_scored_fraction
 
 _LEAST, _CERTAIN = 1e-3, 0.999
@@ -255,3 +256,32 @@ def carrying_probability(X: np.ndarray, carries: np.ndarray, folds: np.ndarray) 
             model = LogisticRegression(max_iter=200).fit(X[np.flatnonzero(folds != fold)], learned)
             found[asked] = expit(model.decision_function(X[asked]))
     return found
+
+
+def as_far_as_told(probabilities: np.ndarray, carries: np.ndarray) -> np.ndarray:
+    """Return probabilities drawn to their mean where they do not tell items with labels from others.
+
+    Parameters
+    ----------
+    probabilities : array of shape (n_samples,)
+        Of carrying a label, from models of other items.
+    carries : bool array of shape (n_samples,)
+
+    See Also
+    --------
+    carrying_probability : Gives the probabilities.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from labelgap.propensity import as_far_as_told
+    >>> rng = np.random.default_rng(0)
+    >>> as_far_as_told(rng.uniform(0.2, 0.8, 10_000), rng.random(10_000) < 0.5)[:3].round(1).tolist()
+    [0.5, 0.5, 0.5]
+    """
+    odds = bounded_log_odds(probabilities, _LEAST)
+    odds -= odds.mean()
+    if carries.all() or not carries.any():
+        return probabilities
+    model = LogisticRegression(max_iter=200).fit(odds[:, None], carries)
+    return np.asarray(expit(model.intercept_ + np.clip(model.coef_[0], 0, 1) * odds))
