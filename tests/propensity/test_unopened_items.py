@@ -31,7 +31,7 @@ def test_what_is_opened_may_depend_on_the_features():
     assert found.sum() == pytest.approx((~opened).sum(), rel=0.1)
 
 
-@pytest.mark.parametrize("relevant", [1, 3])
+@pytest.mark.parametrize("relevant", [2, 3])
 def test_labels_lost_one_by_one_leave_no_items_unopened(relevant):
     """Those of items that carry some are then recorded more often by as much as that explains."""
     rng = np.random.default_rng(0)
@@ -40,6 +40,15 @@ def test_labels_lost_one_by_one_leave_no_items_unopened(relevant):
     rate = TopScoredFraction(0.6, 0.57, 0.63, 1000)
     found = find_unopened(any_label, n_labels, label_frequency=rate)
     assert found.probability.sum() < 0.2 * (n_labels == 0).sum()
+
+
+def test_items_with_one_label_show_neither_way_of_losing_it():
+    """An item that lost its only label is an item that nobody opened."""
+    n_labels = np.random.default_rng(0).binomial(1, 0.6, size=4000)
+    rate = TopScoredFraction(0.6, 0.57, 0.63, 1000)
+    any_label = np.full(4000, n_labels.mean())
+    found = find_unopened(any_label, n_labels, label_frequency=rate).probability[n_labels == 0]
+    assert ((found > 0.1) & (found < 0.9)).all()
 
 
 def test_no_item_has_a_part_in_its_own_probability():

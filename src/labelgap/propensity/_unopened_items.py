@@ -184,16 +184,24 @@ def _one_rate(
     if label_frequency is None:
         opened = 1.0 if top is None else top.value
         return opened, unopened_probability(any_label, opened)
-    ceiling = 1.0 if top is None else top.middle
-    overall = label_frequency.middle
+    ceiling = 1.0 if top is None else min(top.middle, float(any_label.max()))
+    per_item = n_labels[carries].mean()
+    found, probabilities = [], []
+    # a little more or less says that all items were opened, or that no label was lost on those that were
+    for overall in (label_frequency.low, label_frequency.middle, label_frequency.value):
+        opened = _opened(overall, ceiling, per_item)
+        # near 1 the estimate is less sure than what follows from it: perhaps all were opened
+        most = 1.0 if top is None or opened * top.high / ceiling > _ALL_OPENED else opened
+        found.append(opened)
+        probabilities += [unopened_probability(any_label, end) for end in (opened, most)]
+    return float(np.mean(found)), np.mean(probabilities, axis=0)
+
+
+def _opened(overall: float, ceiling: float, per_item: float) -> float:
+    """Return pi from the label frequency of all items and what a(x) and numbers of labels rise to."""
     ratio = min(1.0, overall / ceiling)
-    per_item = n_labels[carries].mean() / ratio
-    opened = min(1.0, overall / opened_label_frequency(ratio, per_item))
-    if ratio >= _COMPLETE:
-        opened = min(opened, ceiling)
-    # near 1 the estimate is less sure than what follows from it: perhaps all were opened
-    most = 1.0 if top is None or opened * top.high / ceiling > _ALL_OPENED else opened
-    return opened, np.mean([unopened_probability(any_label, end) for end in (opened, most)], axis=0)
+    opened = min(1.0, overall / opened_label_frequency(ratio, per_item / max(ratio, _LEAST)))
+    return min(opened, ceiling) if ratio >= _COMPLETE else opened
 
 
 def _without_label(n_labels: np.ndarray, features: np.ndarray, trust: np.ndarray) -> np.ndarray:
