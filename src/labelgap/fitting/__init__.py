@@ -18,6 +18,7 @@ from labelgap.fitting._chains import (
 )
 from labelgap.fitting._checkpoint import Checkpoint, CheckpointError
 from labelgap.fitting._dask_rows import DaskArrays, DaskRows
+from labelgap.fitting._factor_map import FactorMap
 from labelgap.fitting._loops import (
     EM,
     Gibbs,
@@ -63,6 +64,7 @@ __all__ = [
     "DaskRows",
     "Diagnosis",
     "DiskStore",
+    "FactorMap",
     "FitDivergedError",
     "FitWarning",
     "Gibbs",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
+from copy import copy
 from dataclasses import KW_ONLY, replace
 from numbers import Real
 from typing import Any, Literal, Self
@@ -19,6 +20,7 @@ from labelgap.fitting import (
     EM,
     CredibleInterval,
     Diagnosis,
+    FactorMap,
     Gibbs,
     OnlineEM,
     fitting_settings,
@@ -27,6 +29,7 @@ from labelgap.fitting import (
 from labelgap.kernels.products import linear_part, prepare_features
 from labelgap.labels import Labels, LabelWarning, State
 from labelgap.models.mllcs import _mllcs_updates
+from labelgap.models.mllcs._mllcs_em import MLLCSParams
 from labelgap.models.mllcs._mllcs_fit import fit_mllcs
 from labelgap.models.mllcs._mllcs_posterior import PosteriorPredictions
 from labelgap.models.mllcs._mllcs_rows import (
@@ -45,6 +48,7 @@ _MOST_FEATURES_EXACT = 4096
 _MAX_ITER = 30
 # labels that come later are wanted at once
 _ANCHORS_LATER, _STEPS_LATER = 4_000, 20
+_STEPS_TO_FACTORS = 10
 
 
 @with_parameters
@@ -87,6 +91,10 @@ class MLLCS(ZeroShotClassifier):
     joint : bool, default=False
         Estimate the linear map together with everything else, as the prior mean of the factors
         of seen labels, instead of at the end.
+    map : regressor, default=None
+        Any regressor of several outputs, from features to factors, in place of the linear map: it
+        learns the factors of a fit with the linear one, and W then maps what it says of rows that it
+        did not learn from. Texts of labels are then no longer compared with features directly.
     label_frequency : float, "estimate" or None, default=None
         Probability that a relevant label is recorded; "estimate" learns one number per label.
         Zeros of plain arrays are then unlabeled. With None a zero is a zero.
@@ -166,6 +174,7 @@ class MLLCS(ZeroShotClassifier):
     unseen: Literal["moments", "constrained", "linear", "kernel"] = parameter("constrained")
     slack: float = parameter(0.1, POSITIVE)
     joint: bool = parameter(False)
+    map: Any = parameter(None, HasMethods(["fit", "predict"]), None)
     label_frequency: float | Literal["estimate"] | None = parameter(
         None, Interval(Real, 0, 1, closed="neither"), StrOptions({"estimate"}), None
     )
@@ -191,6 +200,9 @@ class MLLCS(ZeroShotClassifier):
         if isinstance(settings, Gibbs) and self.text_ is not None:
             raise ValueError("label_text needs a fit by EM; inference='gibbs' takes counts alone")
         seed = int(check_random_state(self.random_state).randint(2**31 - 1))
+        self._map: FactorMap | None = None
+        if self.map is not None:
+            X = self._learn_map(settings, X, labels, cooccurrence, seed)
         fit = fit_mllcs(self, settings, X, labels, cooccurrence, seed)
         self.params_, self.rule_error_ = fit.params, fit.rule_error
         self.label_factors_, self.label_bias_ = fit.factors, fit.bias
@@ -200,6 +212,24 @@ class MLLCS(ZeroShotClassifier):
         self.label_text_weights_ = fit.direct
         self._sampled_unseen = fit.sampled_unseen
         self._folded_in: dict[int, np.ndarray] = {}
+
+    def _learn_map(
+        self, settings: Any, X: Any, labels: Labels, cooccurrence: Cooccurrence, seed: int
+    ) -> np.ndarray:
+        """Learn the factors that a fit with the linear map finds; return what that says of rows."""
+        if isinstance(settings, Gibbs):
+            raise ValueError("map needs a fit by EM; inference='gibbs' draws a linear map")
+        if self.text_ is not None:
+            self.text_ = replace(self.text_, like_items=False)
+        linear = copy(self)
+        linear.unseen = "moments"
+        params = fit_mllcs(linear, settings, X, labels, cooccurrence, seed).params
+        factors = self._row_factors(X, labels, params, _STEPS_TO_FACTORS)
+        self._map, left_out = FactorMap.learn(self.map, X, factors, seed)
+        return left_out.astype(X.dtype)
+
+    def _mapped(self, X: Any) -> Any:
+        return X if self._map is None else self._map(X)
 
     # -- labels that come later ---------------------------------------------------------------
 
@@ -289,7 +319,7 @@ class MLLCS(ZeroShotClassifier):
     # -- prediction ---------------------------------------------------------------------------
 
     def _factors(self, X: Any) -> np.ndarray:
-        X = X.astype(self.params_.weights.dtype, copy=False)
+        X = self._mapped(X).astype(self.params_.weights.dtype, copy=False)
         return linear_part(prepare_features(X), self.params_.weights)
 
     def _decision_function(self, X: Any) -> np.ndarray:
@@ -309,7 +339,7 @@ class MLLCS(ZeroShotClassifier):
     def _predict_proba(self, X: Any) -> np.ndarray:
         return expit(self._decision_function(X))
 
-    def embed(self, X: Any, Y: Any = None, *, n_steps: int = 10) -> np.ndarray:
+    def embed(self, X: Any, Y: Any = None, *, n_steps: int = _STEPS_TO_FACTORS) -> np.ndarray:
         """Return factors u of samples, of shape (n_samples, n_factors), as EM finds them.
 
         From their features and, where ``Y`` is given, from the seen labels that are known of them:
@@ -335,8 +365,11 @@ class MLLCS(ZeroShotClassifier):
         params = self.params_._replace(
             factors=self.label_factors_[seen], bias=self.label_bias_[seen]
         )
+        return self._row_factors(self._mapped(X), labels, params, n_steps)
+
+    def _row_factors(self, X: Any, labels: Labels, params: MLLCSParams, n_steps: int) -> np.ndarray:
         steps = MLLCSRowSteps(self.lambda_u)
-        make = block_maker(self.params_.weights.dtype, self.device)
+        make = block_maker(params.weights.dtype, self.device)
         size = self.block_rows or default_block_rows(labels.n_labels)
         blocks = (make(0, X[part], labels[part]) for part in gen_batches(X.shape[0], size))
         return np.concatenate([steps.embed(block, params, n_steps) for block in blocks])

@@ -101,7 +101,8 @@ def fit_mllcs(
     counts, offset = _counts(estimator, cooccurrence, dtype)
     tau = _precisions(estimator, source)
     model = _model(estimator, counts, tau, rows, settings, dtype)
-    params = first_weights(model, rows, _start(estimator, rows, cooccurrence, seed, dtype))
+    start = _start(estimator, rows, source.n_features, cooccurrence, seed, dtype)
+    params = first_weights(model, rows, start)
     if isinstance(settings, Gibbs):
         samples, params = fit_chains(settings, model, rows, params, seed, estimator.callback)
         log_posterior, seconds = samples.log_posterior[-1], samples.seconds[-1]
@@ -334,10 +335,15 @@ def _model(
 
 
 def _start(
-    estimator: MLLCS, rows: Rows, cooccurrence: Cooccurrence, seed: int, dtype: np.dtype
+    estimator: MLLCS,
+    rows: Rows,
+    n_features: int,
+    cooccurrence: Cooccurrence,
+    seed: int,
+    dtype: np.dtype,
 ) -> MLLCSParams:
     n_factors = estimator.n_factors or min(cooccurrence.n_seen, _MOST_FACTORS)
-    shapes = (estimator.n_features_in_, cooccurrence.n_labels, n_factors)
+    shapes = (n_features, cooccurrence.n_labels, n_factors)
     r = 5.0 if estimator.r == "learn" else float(estimator.r)
     given = estimator.label_frequency
     theta = 0.7 if isinstance(given, str) else given

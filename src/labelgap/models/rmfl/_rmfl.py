@@ -11,11 +11,11 @@ from typing import Any, Literal
 import numpy as np
 from scipy.special import expit
 from sklearn.metrics.pairwise import PAIRWISE_KERNEL_FUNCTIONS
-from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from labelgap.estimator import LabelGapClassifier
-from labelgap.fitting import FitWarning, Monitor, Trace
+from labelgap.fitting import FactorMap, FitWarning, Monitor, Trace
 from labelgap.kernels.coordinate_descent import row_sweeps
 from labelgap.labels import Labels, LabelWarning
 from labelgap.models.rmfl._rmfl_features import PreparedRows, draw_seed, prepare, working_rows
@@ -82,6 +82,9 @@ class RMFL(LabelGapClassifier):
         of two training rows.
     kernel_params : mapping, default=None
         Further parameters of the kernel.
+    map : regressor, default=None
+        Any regressor of several outputs, from features to factors: it learns the row factors of a
+        fit with the kernel, and f is then linear in what it says of rows that it did not learn from.
     approximation : {"nystroem", "random_features"}, default=None
         Replaces the kernel by ``n_components`` features, for many rows.
     n_components : int, default=1000
@@ -166,6 +169,7 @@ class RMFL(LabelGapClassifier):
     kernel: str | Callable = parameter("rbf", StrOptions(_KERNELS), callable)
     gamma: float | None = parameter(None, POSITIVE, None)
     kernel_params: Mapping[str, Any] | None = parameter(None, dict, None)
+    map: Any = parameter(None, HasMethods(["fit", "predict"]), None)
     approximation: Literal["nystroem", "random_features"] | None = parameter(None)
     n_components: int = parameter(1000, AT_LEAST_ONE)
     n_neighbors: int = parameter(10, AT_LEAST_ONE)
@@ -188,11 +192,17 @@ class RMFL(LabelGapClassifier):
     def _fit(self, X: Any, labels: Labels) -> None:
         check_labels(labels, self.classes_)
         seed = draw_seed(self.random_state)
-        prepared = prepare(self, working_rows(X), seed)
+        rows, self._factor_map = working_rows(X), None
+        prepared = prepare(self, rows, seed)
         # the classes of a vector compete with each other: one cut for all
         multilabel = self.target_.kind == "multilabel"
         thresholds = self.thresholds if multilabel else "zero"
-        self._learn(prepared, signed_targets(labels), seed, thresholds)
+        targets = signed_targets(labels)
+        self._learn(prepared, targets, seed, "zero" if self.map is not None else thresholds)
+        if self.map is not None:
+            self._factor_map, left_out = FactorMap.learn(self.map, rows, self.row_factors_, seed)
+            linear = prepared.of_features(left_out, self.device)
+            self._learn(linear, targets, seed, thresholds)
 
     def _learn(
         self, prepared: PreparedRows, targets: SignedLabels, seed: int, thresholds: ThresholdName
@@ -260,11 +270,16 @@ class RMFL(LabelGapClassifier):
     # -- prediction ---------------------------------------------------------------------------
 
     def _decision_function(self, X: Any) -> np.ndarray:
-        X = working_rows(X)
+        X = self._mapped(X)
         scores = np.empty((X.shape[0], len(self.label_factors_)))
         for part, mapped in self._features.blocks(X):
             scores[part] = self._score_mapped(mapped)
         return scores
+
+    def _mapped(self, X: Any) -> Any:
+        """Rows as f takes them: features, or what the regressor says of factors."""
+        rows = working_rows(X)
+        return rows if self._factor_map is None else self._factor_map(rows)
 
     def _score_mapped(self, mapped: Any) -> np.ndarray:
         return (mapped @ self.coef_ + self.intercept_) @ self.label_factors_.T
@@ -297,7 +312,7 @@ class RMFL(LabelGapClassifier):
         if X is None:
             fitted, coupling = self._fitted_values, (self._weights, self.lambda_1)
         else:
-            fitted, coupling = self._map(working_rows(self._validate_predict(X))), None
+            fitted, coupling = self._regressed(self._validate_predict(X)), None
         n_samples = len(fitted)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", LabelWarning)  # nothing is learned: gaps are welcome
@@ -308,8 +323,9 @@ class RMFL(LabelGapClassifier):
         U = impute_rows(targets, V, fitted, self.lambda_3, coupling)
         return np.where(targets.signed != 0, targets.signed, U @ V.T)
 
-    def _map(self, X: Any) -> np.ndarray:
+    def _regressed(self, X: Any) -> np.ndarray:
         """f(x) of new rows."""
+        X = self._mapped(X)
         factors = np.empty((X.shape[0], self.label_factors_.shape[1]))
         for part, mapped in self._features.blocks(X):
             factors[part] = mapped @ self.coef_ + self.intercept_

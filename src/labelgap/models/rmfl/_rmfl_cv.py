@@ -109,6 +109,11 @@ class RMFLCV(LabelGapClassifier):
         seed = draw_seed(self.random_state)
         values = self._values()
         base = RMFL() if self.estimator is None else clone(self.estimator)
+        if base.map is not None:
+            raise ValueError(
+                "estimator: RMFLCV searches weights for f in closed form; leave map out, and give it "
+                "to an RMFL with best_params_"
+            )
         if not isinstance(base.random_state, Integral):
             fixed = seed if base.random_state is None else draw_seed(base.random_state)
             base.set_params(random_state=fixed)

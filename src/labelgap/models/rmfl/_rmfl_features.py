@@ -84,6 +84,12 @@ class PreparedRows:
     approximation_error: float | None
     regression: Callable[[float], Regression]
 
+    def of_features(self, features: np.ndarray, device: str | None) -> PreparedRows:
+        """The same rows and neighbours with other features, in which the regression is linear."""
+        plain = FeatureMap(None, None, None, features.shape[1])
+        regression = primal_regressions(features, False, device)
+        return PreparedRows(plain, self.weights, None, "primal", None, regression)
+
 
 def prepare(model: RMFL, X: Any, seed: int, *, many_ratios: bool = False) -> PreparedRows:
     """Return kernel, graph and weights of the training rows.
