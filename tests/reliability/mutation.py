@@ -23,6 +23,7 @@ import time
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -33,7 +34,7 @@ sys.path[:0] = [str(TESTS)]
 
 from reliability.forks import BROKEN, TOO_LONG, Job, run_jobs  # noqa: E402
 from reliability.mutants import Mutant, mutant, n_mutants  # noqa: E402
-from reliability.noticing import SOURCE, Seen, notice, record  # noqa: E402
+from reliability.noticing import SOURCE, Seen, notice, record, recorded  # noqa: E402
 
 # rooms, and the tests that are nearest to them; the tests of one may notice faults of another
 ROOMS = {
@@ -79,33 +80,49 @@ def sampled(rooms: list[str], n: int, seed: int) -> list[Place]:
     return [places[k] for k in range(longest) for places in each if k < len(places)]
 
 
-def seen_without_faults(rooms: list[str], n_processes: int, folder: Path) -> dict[str, Seen]:
-    """Run the tests of the rooms on the code as it is; those that fail here are not asked later."""
-    jobs = []
+def seen_without_faults(
+    rooms: list[str], n_processes: int, folder: Path, seconds: float
+) -> dict[str, Seen]:
+    """Run the tests of the rooms on the code as it is; those that fail here are not asked later.
+
+    What has not passed in so many seconds is left out too.
+    """
+    tasks = []
     for room in rooms:
         files = [
             file
             for one in ROOMS[room]
             for file in (sorted((TESTS.parent / one).rglob("test_*.py")) or [TESTS.parent / one])
         ]
-        tasks = [[str(file.relative_to(TESTS.parent))] for file in files]
+        tasks += [[str(file.relative_to(TESTS.parent))] for file in files]
         dotted = "labelgap." + room.removesuffix(".py").replace("/", ".")
         tasks.append(["tests/test_docstrings.py", "-k", f"test_examples_run and {dotted}"])
-        for task in tasks:
-            out = folder / f"seen-{len(jobs)}.json"
-            jobs.append(Job(" ".join(task), lambda task=task, out=out: record(task, out), 300.0))
-    jobs.sort(key=lambda job: -_size(job.name))
-    for name, status in run_jobs(jobs, n_processes):
+    tasks.sort(key=lambda task: -(TESTS.parent / task[0]).stat().st_size)
+    start = time.monotonic()
+
+    def jobs() -> Iterator[Job]:
+        for number, task in enumerate(tasks):
+            out, left = folder / f"seen-{number}.json", start + seconds - time.monotonic()
+            if left > 0:
+                call = partial(record, task, out)
+                yield Job(" ".join(task), call, left)
+
+    for name, status in run_jobs(jobs(), n_processes):
         if status not in (pytest.ExitCode.OK, pytest.ExitCode.NO_TESTS_COLLECTED):
-            print(f"without faults: {name} ended with {status}", flush=True)
+            took = time.monotonic() - start
+            print(f"without faults, {took:.0f} s: {name} ended with {status}", flush=True)
     found: dict[str, Seen] = {}
     for path in folder.glob("seen-*.json"):
-        found |= {name: Seen(**one) for name, one in json.loads(path.read_text()).items()}
+        found |= recorded(path)
+    print(f"without faults: {time.monotonic() - start:.0f} s", *_slowest(found), sep="\n")
     return {name: one for name, one in found.items() if one.passed}
 
 
-def _size(task: str) -> int:
-    return (TESTS.parent / task.split()[0]).stat().st_size
+def _slowest(seen: dict[str, Seen]) -> list[str]:
+    by_file: Counter = Counter()
+    for name, one in seen.items():
+        by_file[name.split("::")[0]] += one.seconds  # type: ignore[assignment]
+    return [f"  {seconds:.0f} s {file}" for file, seconds in by_file.most_common(5)]
 
 
 def nearest(fault: Mutant, file: str, seen: dict[str, Seen]) -> list[str]:
@@ -158,21 +175,32 @@ def try_all(
         yield _row(place, faults[place], "not reached", "")
 
 
-def check_clean(files: set[str], seen: dict[str, Seen], n_processes: int, folder: Path) -> None:
-    """Raise a RuntimeError when tests notice a module that was only read and put back."""
+def check_clean(files: set[str], seen: dict[str, Seen], n_processes: int, folder: Path) -> set[str]:
+    """Put each module in its own place: tests that notice it are left out, and modules they all notice.
 
-    def jobs() -> Iterator[Job]:
-        for file in sorted(files):
-            tree = ast.parse((SOURCE / file).read_text(encoding="utf-8"))
-            fault = Mutant(range(0), "", "", "", tree)
-            tests = nearest(fault, file, seen)
-            if tests:
-                yield _job(Place("", file, -1), tree, tests, seen, folder)
-
-    for place, status in run_jobs(jobs(), n_processes):
-        if status:
+    Returns the files whose faults can be told by tests that pass without any.
+    """
+    left, clean = set(files), set()
+    for _ in range(10):
+        jobs = [job for file in sorted(left) for job in _job_without_fault(file, seen, folder)]
+        for place, status in run_jobs(jobs, n_processes):
             by = _out(place, folder).read_text() if _out(place, folder).exists() else ""
-            raise RuntimeError(f"{place.file} as it is: tests ended with {status}: {by}")
+            if status == pytest.ExitCode.OK:
+                clean.add(place.file)
+            else:
+                print(f"without faults, {place.file} ended with {status}: {by}", flush=True)
+                seen.pop(by, None)
+        left -= clean
+        if not left:
+            break
+    return clean
+
+
+def _job_without_fault(file: str, seen: dict[str, Seen], folder: Path) -> Iterator[Job]:
+    tree = ast.parse((SOURCE / file).read_text(encoding="utf-8"))
+    tests = nearest(Mutant(range(0), "", "", "", tree), file, seen)
+    if tests:
+        yield _job(Place("", file, -1), tree, tests, seen, folder)
 
 
 def _job(
@@ -262,6 +290,7 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--processes", type=int, default=1)
     parser.add_argument("--seconds", type=float, default=float("inf"), help="none begins later")
+    parser.add_argument("--first-seconds", type=float, default=900.0, help="without faults")
     parser.add_argument("--rows", type=Path, default=Path(os.devnull), help="a file of JSON lines")
     options = parser.parse_args()
     deadline = time.monotonic() + options.seconds
@@ -277,9 +306,11 @@ def main() -> None:
     places = [place for place in places if (place.file, place.number) not in done]
     with tempfile.TemporaryDirectory() as made, options.rows.open("a", encoding="utf-8") as file:
         folder = Path(made)
-        seen = seen_without_faults(rooms, options.processes, folder)
+        seen = seen_without_faults(rooms, options.processes, folder, options.first_seconds)
         print(f"{len(seen)} tests pass without faults", flush=True)
-        check_clean({place.file for place in places}, seen, options.processes, folder)
+        clean = check_clean({place.file for place in places}, seen, options.processes, folder)
+        print(f"{len(clean)} modules are told by them", flush=True)
+        places = [place for place in places if place.file in clean]
         for row in try_all(places, seen, options.processes, deadline, folder):
             rows.append(row)
             file.write(json.dumps(row) + "\n")

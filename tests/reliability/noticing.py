@@ -16,7 +16,7 @@ from collections.abc import Iterator
 from importlib.machinery import ModuleSpec, PathFinder, SourceFileLoader
 from pathlib import Path
 from types import CodeType, FrameType
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TextIO
 
 import pytest
 
@@ -33,11 +33,15 @@ class Seen(NamedTuple):
 
 
 def record(arguments: list[str], out: Path) -> int:
-    """Run tests and write what each of them took and ran."""
-    recorder = _Recorder()
-    status = _pytest(arguments, recorder)
-    out.write_text(json.dumps({name: one._asdict() for name, one in recorder.found().items()}))
-    return status
+    """Run tests and write a line about each as it ends: what it took and ran."""
+    with out.open("w") as file:
+        return _pytest(arguments, _Recorder(file))
+
+
+def recorded(out: Path) -> dict[str, Seen]:
+    """What :func:`record` wrote, also when it did not come to its end."""
+    whole = [line for line in out.read_text().splitlines(keepends=True) if line.endswith("\n")]
+    return {name: Seen(**one) for name, one in map(json.loads, whole)}
 
 
 def notice(module: str, tree: ast.Module, tests: list[str], out: Path) -> int:
@@ -97,32 +101,26 @@ class _FirstFailure:
 
 
 class _Recorder:
-    def __init__(self) -> None:
-        self.lines = _lines()
-        self.seconds: dict[str, float] = {}
-        self.outcomes: dict[str, set[str]] = {}
-        self.ran: dict[str, set[tuple[str, int]]] = {}
+    def __init__(self, file: TextIO) -> None:
+        self.file, self.lines = file, _lines()
+        self.seconds, self.outcomes = 0.0, set[str]()
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_protocol(self, item: pytest.Item) -> Iterator[None]:
-        self.lines.found = set()
+        self.seconds, self.outcomes = 0.0, set()
+        self.lines.begin()
         result = yield
-        self.ran[item.nodeid] = self.lines.found
+        ran: dict[str, list[int]] = {}
+        for file, line in sorted(self.lines.found):
+            ran.setdefault(str(Path(file).relative_to(SOURCE)), []).append(line)
+        seen = Seen(self.seconds, self.outcomes == {"passed"}, ran)
+        self.file.write(json.dumps([item.nodeid, seen._asdict()]) + "\n")
+        self.file.flush()
         return result
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        name = report.nodeid
-        self.seconds[name] = self.seconds.get(name, 0.0) + report.duration
-        self.outcomes.setdefault(name, set()).add(report.outcome)
-
-    def found(self) -> dict[str, Seen]:
-        found = {}
-        for name, ran in self.ran.items():
-            lines: dict[str, list[int]] = {}
-            for file, line in sorted(ran):
-                lines.setdefault(str(Path(file).relative_to(SOURCE)), []).append(line)
-            found[name] = Seen(self.seconds[name], self.outcomes[name] == {"passed"}, lines)
-        return found
+        self.seconds += report.duration
+        self.outcomes.add(report.outcome)
 
 
 class _TracedLines:
@@ -132,6 +130,9 @@ class _TracedLines:
         self.found: set[tuple[str, int]] = set()
         threading.settrace(self._call)
         sys.settrace(self._call)
+
+    def begin(self) -> None:
+        self.found = set()
 
     def _call(self, frame: FrameType, event: str, _: Any) -> Any:
         return self._line if frame.f_code.co_filename.startswith(str(SOURCE)) else None
@@ -154,13 +155,19 @@ class _MonitoredLines:
         self.monitoring.register_callback(tool, events.LINE, self._line)
         self.monitoring.set_events(tool, events.PY_START)
 
+    def begin(self) -> None:
+        self.found = set()
+        # each line is told once; now again
+        self.monitoring.restart_events()
+
     def _start(self, code: CodeType, _: int) -> Any:
         if code.co_filename.startswith(str(SOURCE)):
             self.monitoring.set_local_events(self.tool, code, self.line)
         return self.monitoring.DISABLE
 
-    def _line(self, code: CodeType, line: int) -> None:
+    def _line(self, code: CodeType, line: int) -> Any:
         self.found.add((code.co_filename, line))
+        return self.monitoring.DISABLE
 
 
 def _lines() -> Any:
