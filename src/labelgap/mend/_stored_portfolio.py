@@ -21,7 +21,7 @@ from labelgap.mend._member import Member
 from labelgap.mend._portfolio import LeaderboardRow, Portfolio
 from labelgap.mend._portfolio_members import MANY_LABELS, MEMBERS_OF_PRESET
 
-_MOST_HELD, _FEWEST_HELD, _MOST_ENTRIES = 5000, 200, 20_000_000
+_MOST_HELD, _FEWEST_HELD, _MOST_ENTRIES = 5000, 200, 5_000_000
 _FRACTION_HELD = 0.2
 
 
