@@ -28,7 +28,6 @@ from labelgap.kernels.sampled_curvature import newton_directions
 __all__ = [
     "LogisticTargets",
     "fit_logistic",
-    "likelihoods",
     "log_losses",
     "mean_log_loss",
 ]
@@ -307,10 +306,3 @@ def mean_log_loss(probabilities: np.ndarray, values: np.ndarray) -> float:
     if not known.any():
         return float("nan")
     return float(log_losses(probabilities[known].astype(np.float64), values[known]).mean())
-
-
-def likelihoods(probabilities: np.ndarray, values: np.ndarray) -> np.ndarray:
-    """Return the probability of each observed value, at least 1e-6, without entries of NaN."""
-    known = ~np.isnan(values)
-    p = probabilities[known].astype(np.float64)
-    return np.maximum(np.where(values[known] == 1, p, 1 - p), _NEAREST)

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import numpy as np
 from numba import njit
 from scipy.optimize import minimize
 from scipy.special import expit, log_expit, logit
 
+_DRAWN_IN = 1e-5
 _LEAST_SLOPE = 1e-3
 _MOST_STEPS, _CONVERGED = 20, 1e-14
 
@@ -29,6 +32,33 @@ def _bounded_log_odds(probability, least):
         p = min(max(np.float64(probability[k]), least), 1.0 - least)
         found[k] = np.log(p / (1.0 - p))
     return found
+
+
+def weighted_mean(weights: Iterable[np.ndarray], probabilities: Iterable[np.ndarray]) -> np.ndarray:
+    """Return the probability whose log-odds are the weighted mean of those of each.
+
+    With :func:`drawn_in_log_odds`, so that a probability of 0 does not outvote all others.
+    """
+    pairs = zip(weights, probabilities, strict=True)
+    mean = expit(sum(w * drawn_in_log_odds(p) for w, p in pairs))
+    return np.clip((mean - _DRAWN_IN) / (1 - 2 * _DRAWN_IN), 0.0, 1.0)
+
+
+def drawn_in_log_odds(probability: np.ndarray) -> np.ndarray:
+    """Return the log-odds of a probability moved a little towards one half, in double precision."""
+    return logit(_DRAWN_IN + (1 - 2 * _DRAWN_IN) * np.asarray(probability, dtype=np.float64))
+
+
+@njit(cache=True, nogil=True)
+def losses_of_means(total: np.ndarray, scores: np.ndarray, count: int) -> np.ndarray:
+    """Return for each column of scores the mean of softplus(-(total + column) / count)."""
+    n_rows, n_columns = scores.shape
+    losses = np.zeros(n_columns)
+    for row in range(n_rows):
+        for column in range(n_columns):
+            z = (total[row] + scores[row, column]) / count
+            losses[column] += max(-z, 0.0) + np.log1p(np.exp(-abs(z)))
+    return losses / max(n_rows, 1)
 
 
 def mean_log_odds(first: np.ndarray, second: np.ndarray) -> np.ndarray:

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from scipy.special import expit
 
-from labelgap.kernels.probabilities import log_odds
+from labelgap.kernels.probabilities import log_odds, weighted_mean
 from labelgap.labels import Labels
 from labelgap.mend._known_labels import ResidualCorrelation, spread
 from labelgap.mend._member import ImputedTargets, Member, Teaching
@@ -56,8 +56,8 @@ def impute_targets(
     said = _said_by_other_labels(labels, out_of_fold, values, left_out=bool(unlabeled.any()))
     found = []
     for fold in range(teaching.n_folds):
-        parts = zip(weights, members, strict=True)
-        recorded = sum(w * one.predict_without(fold, teaching.X) for w, one in parts)
+        said_without = (one.predict_without(fold, teaching.X) for one in members)
+        recorded = weighted_mean(weights, said_without)
         recorded = np.clip(recorded + spread(recorded) * said, _NEVER, 1 - _NEVER)
         relevant = relevance_log_odds(log_odds(recorded), frequency)
         imputed = np.where(unknown, expit(relevant), values)

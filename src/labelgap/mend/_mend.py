@@ -59,12 +59,13 @@ class Mend(MendPredictions):
     """Combine several kinds of models; or train your classifier on labels whose gaps were imputed.
 
     By default (``estimator="auto"``) linear models, networks, trees, neighbors and kernel machines
-    learn from the observed entries. Their mean is weighted by greedy selection: by the log-loss of
-    observed entries that a member did not learn from. ``leaderboard_`` says how each member did.
+    learn from the observed entries. The mean of their log-odds is weighted by greedy selection: by the
+    log-loss of observed entries that a member did not learn from. ``leaderboard_`` says how each
+    member did.
 
-    With an estimator of yours there is one classifier per label. An imputer
-    estimates, for every entry that is not known, the probability that it is relevant given the
-    features of the row *and its other observed labels*. The classifier of a label is then trained on
+    With an estimator of yours there is one classifier per label. An imputer estimates, for every
+    entry that is not known, the probability that it is relevant given the features of the row
+    *and its other observed labels*. The classifier of a label is then trained on
     all rows: on those where the label is known, and on the others with these probabilities. Whether
     that helps is validated first, on held-out rows, by the order of their known entries and by the
     log-loss of each label; where it does not, labels are left as they are, and the result is that

@@ -15,17 +15,22 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from labelgap.fitting import Progress, counting
-from labelgap.kernels.logistic import likelihoods, mean_log_loss
-from labelgap.kernels.probabilities import log_odds
+from labelgap.kernels.logistic import mean_log_loss
+from labelgap.kernels.probabilities import (
+    drawn_in_log_odds,
+    log_odds,
+    losses_of_means,
+    weighted_mean,
+)
 from labelgap.labels import Labels
 from labelgap.mend._imputed_targets import impute_targets
 from labelgap.mend._member import Limits, Member, Teaching, accelerator, fold_of_rows
 from labelgap.mend._portfolio_members import MEMBERS_OF_PRESET
 
-_STEPS = 50
+_STEPS = 30
 # positives after which a label's own weights count as much as the common ones
 _PRIOR_POSITIVES = 200
-_MOST_ENTRIES = 2_000_000
+_MOST_ENTRIES = 1_000_000
 # members with less cost more than they give
 _LEAST_WEIGHT = 0.05
 
@@ -44,7 +49,7 @@ class LeaderboardRow(NamedTuple):
 
 
 class Portfolio(NamedTuple):
-    """Fitted members and their weights, (n_members, n_labels), which add up to 1 per label."""
+    """Fitted members and the weights of their log-odds, (n_members, n_labels), 1 per label in all."""
 
     members: list[Member]
     weights: np.ndarray
@@ -53,11 +58,8 @@ class Portfolio(NamedTuple):
     label_frequency: Any
 
     def probabilities(self, X: Any) -> np.ndarray:
-        """Return the weighted mean of the members' probabilities."""
-        total = np.zeros((X.shape[0], self.weights.shape[1]))
-        for member, weights in zip(self.members, self.weights, strict=True):
-            total += weights * member.predict(X)
-        return total
+        """Return the probabilities of the weighted mean of the members' log-odds."""
+        return weighted_mean(self.weights, (member.predict(X) for member in self.members))
 
     def member_probabilities(self, X: Any) -> dict[str, np.ndarray]:
         """Return the probabilities of each member by its name."""
@@ -190,10 +192,8 @@ class _Building:
 
     def _weighted_mean(self, fitted: Sequence[_Fitted]) -> tuple[np.ndarray, np.ndarray]:
         weights = shrunken_weights([one.out_of_fold[self.rows] for one in fitted], self.values)
-        mean = np.zeros_like(fitted[0].out_of_fold)
-        for own, one in zip(weights.astype(np.float32), fitted, strict=True):
-            mean += own * one.out_of_fold
-        return weights, mean
+        mean = weighted_mean(weights, (one.out_of_fold for one in fitted))
+        return weights, mean.astype(np.float32)
 
 
 def worth_keeping(out_of_fold: Sequence[np.ndarray], values: np.ndarray) -> list[int]:
@@ -233,21 +233,22 @@ def greedy_weights(probabilities: Sequence[np.ndarray], values: np.ndarray) -> n
     Parameters
     ----------
     probabilities : sequence of arrays of shape (n_samples, n_labels)
-        Out-of-fold probabilities of each member.
+        Out-of-fold probabilities of each member, whose log-odds are averaged.
     values : array of shape (n_samples, n_labels)
         1, 0, and NaN where unknown.
     """
-    # a mean of probabilities of what was observed is the probability of it by the mean
-    members = [likelihoods(p, values) for p in probabilities]
-    counts = np.zeros(len(members))
-    weights, least = np.full(len(members), 1 / len(members)), np.inf
-    if not members[0].size:
+    known = ~np.isnan(values)
+    signs = 2 * values[known].astype(np.float64) - 1
+    scores = np.stack([signs * drawn_in_log_odds(p[known]) for p in probabilities], axis=1)
+    counts = np.zeros(len(probabilities))
+    weights, least = np.full(counts.size, 1 / counts.size), np.inf
+    if not signs.size:
         return weights
-    total = np.zeros(members[0].size)
+    total = np.zeros(signs.size)
     for step in range(1, _STEPS + 1):
-        losses = [-np.log((total + p) / step).mean() for p in members]
+        losses = losses_of_means(total, scores, step)
         best = int(np.argmin(losses))
-        total += members[best]
+        total += scores[:, best]
         counts[best] += 1
         if losses[best] < least:
             least, weights = losses[best], counts / step
