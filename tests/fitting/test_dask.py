@@ -38,14 +38,12 @@ da = pytest.importorskip("dask.array")
 
 @pytest.fixture(scope="module")
 def client():
-    with two_workers() as cluster, distributed.Client(cluster) as client:
+    workers = {"n_workers": 2, "threads_per_worker": 1, "processes": True}
+    with (
+        distributed.LocalCluster(**workers, dashboard_address=":0") as cluster,
+        distributed.Client(cluster) as client,
+    ):
         yield client
-
-
-def two_workers():
-    return distributed.LocalCluster(
-        n_workers=2, threads_per_worker=1, processes=True, dashboard_address=":0"
-    )
 
 
 def close(found, expected) -> bool:
@@ -185,9 +183,9 @@ def test_killed_worker_that_comes_back_empty_changes_nothing(client):
     client.wait_for_workers(2)
 
 
-def test_killed_worker_that_stays_away_changes_nothing():
-    with two_workers() as cluster, distributed.Client(cluster) as client:
-        for nanny in cluster.workers.values():
-            nanny.close_gracefully()  # which means: do not restart a worker that goes away
-        check_killed_worker_changes_nothing(client)
-        assert len(client.nthreads()) == 1
+def test_killed_worker_that_stays_away_changes_nothing(client):
+    """The last test of the cluster, which is left with one worker."""
+    for nanny in client.cluster.workers.values():
+        nanny.close_gracefully()  # which means: do not restart a worker that goes away
+    check_killed_worker_changes_nothing(client)
+    assert len(client.nthreads()) == 1
