@@ -11,12 +11,13 @@ TORCH := $(VENV)/torch
 # a half-made environment must not look like a whole one to the next call
 .DELETE_ON_ERROR:
 
-.PHONY: help demo test test-full test-networks lint format docs reproduction bench clean
+.PHONY: help demo test test-full nightly test-networks lint format docs reproduction bench clean
 
 help:
 	@echo "make demo       delete labels of a real data set, find them again, show how well"
 	@echo "make test       the test suite (minutes)"
 	@echo "make test-full  the test suite with the slow tests"
+	@echo "make nightly    make test-full with several Pythons, each in an environment of its own"
 	@echo "make test-networks  the tests that need torch, which it installs beside the environment"
 	@echo "make lint       ruff and mypy"
 	@echo "make docs       build the documentation; warnings are errors"
@@ -51,6 +52,15 @@ test: $(STAMP)
 test-full: $(STAMP)
 	$(PYTEST) -n 2
 
+# all of them are tried; make nightly NIGHTLY="python3.13 python3.14"
+NIGHTLY ?= python3.11 python3.12
+NIGHTLY_TESTS ?= test-full
+nightly:
+	@failed=; for python in $(NIGHTLY); do \
+	  $(MAKE) --no-print-directory PYTHON=$$python VENV=.venv-$$(basename $$python) $(NIGHTLY_TESTS) \
+	    && echo "$$python: passed" || failed="$$failed $$python"; \
+	done; test -z "$$failed" || { echo "failed with:$$failed"; exit 1; }
+
 $(TORCH)/.installed: $(STAMP)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --upgrade --target $(TORCH) torch==2.13.0
 	@touch $@
@@ -80,4 +90,4 @@ bench: $(BENCH_STAMP)
 	@for script in benchmarks/*_speed.py; do echo "== $$script"; $(BIN)/python $$script || exit 1; done
 
 clean:
-	rm -rf $(VENV) build dist docs/_build .pytest_cache .ruff_cache .mypy_cache
+	rm -rf $(VENV) .venv-* build dist docs/_build .pytest_cache .ruff_cache .mypy_cache

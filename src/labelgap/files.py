@@ -18,8 +18,8 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
-__all__ = ["expands_too_far", "read_json", "read_sealed", "replacing", "replacing_folder"]
-__all__ += ["sealed", "sweep"]
+__all__ = ["expands_too_far", "naming", "read_json", "read_sealed", "replacing"]
+__all__ += ["replacing_folder", "sealed", "sweep"]
 
 _SEAL = "crc32"
 # a table of zeros and ones rarely shrinks to less than a hundredth of itself
@@ -63,7 +63,7 @@ def replacing(*targets: str | Path) -> Iterator[tuple[Path, ...]]:
     sweep(*paths)
     partial = tuple(map(_partial_of, paths))
     try:
-        with _named(*zip(partial, paths, strict=True)):
+        with naming(*zip(partial, paths, strict=True)):
             yield partial
             for source in partial:
                 _to_disk(source)
@@ -117,7 +117,7 @@ def replacing_folder(folder: str | Path, names: Iterable[str]) -> Iterator[tuple
     partial.mkdir()
     try:
         paths = tuple(partial / name for name in names)
-        with _named(*((path, target / path.name) for path in paths)):
+        with naming(*((path, target / path.name) for path in paths)):
             yield paths
             for path in paths:
                 _to_disk(path)
@@ -183,8 +183,24 @@ def _is_alive(left: Path, host: str, process: int) -> bool:
 
 
 @contextmanager
-def _named(*places: tuple[Path, Path]) -> Iterator[None]:
-    """Name the target in errors of the system, which name the temporary file or none at all."""
+def naming(*places: tuple[Path, Path]) -> Iterator[None]:
+    """Name the file in errors of the system, which name a temporary file or none at all.
+
+    Parameters
+    ----------
+    *places : (Path, Path)
+        What is written, and the file that the user knows.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from labelgap.files import naming
+    >>> with naming((Path(".partial"), Path("page.html"))):
+    ...     raise OSError(28, "No space left on device")
+    Traceback (most recent call last):
+      ...
+    OSError: [Errno 28] No space left on device: 'page.html'
+    """
     try:
         yield
     except OSError as error:
@@ -193,9 +209,9 @@ def _named(*places: tuple[Path, Path]) -> Iterator[None]:
             raise
         first = places[0][1]
         name = known.get(str(error.filename), str(first if len(places) == 1 else first.parent))
-        if error.errno is None:
-            raise OSError(f"{name}: {error}") from error
-        raise OSError(error.errno, os.strerror(error.errno), name) from error
+        # numpy says how much was written, and no number
+        number, said = error.errno or errno.EIO, error.strerror or str(error)
+        raise OSError(number, said, name) from error
 
 
 def _to_disk(path: Path) -> None:
@@ -236,7 +252,8 @@ def _dissolve(left: Path, home: Path, names: list[str]) -> None:
     """Remove a folder of files that were replaced or not finished; others in it go home."""
     for path in left.iterdir():
         there = home / path.name
-        if path.name in names or (there.exists() and there.samefile(path)):
+        is_half = _PARTIAL.fullmatch(path.name) is not None
+        if path.name in names or is_half or (there.exists() and there.samefile(path)):
             path.unlink()
         elif home.is_dir() and not there.exists():
             os.rename(path, there)

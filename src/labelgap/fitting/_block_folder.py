@@ -23,7 +23,7 @@ import numpy as np
 from scipy import sparse
 
 from labelgap._records import from_plain
-from labelgap.files import read_sealed, replacing, sealed
+from labelgap.files import naming, read_sealed, replacing, sealed
 from labelgap.fitting._row_blocks import RowPair, RowSource, Zeros, block_labels
 from labelgap.kernels.input_arrays import canonical_rows, check_indices, check_numbers
 from labelgap.labels import Labels, State
@@ -229,7 +229,7 @@ def _write_matrix(folder: Path, prefix: str, matrix: Any) -> dict[str, dict[str,
     files = {}
     for name, array in arrays.items():
         path = folder / name
-        with path.open("wb") as file:
+        with naming((path, path)), path.open("wb") as file:
             np.save(file, array, allow_pickle=False)
             file.flush()
             os.fsync(file.fileno())
@@ -414,7 +414,8 @@ class DiskStore:
             files[name] = None
             if value is not None:
                 file = self.folder / f"{index:06d}.{name}.{self._n_written}.npy"
-                np.save(file, value, allow_pickle=False)
+                with naming((file, file)):
+                    np.save(file, value, allow_pickle=False)
                 files[name] = file
         _, old = self._kept.get(index, (None, {}))
         self._kept[index] = (type(state), files)

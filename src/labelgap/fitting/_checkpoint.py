@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from labelgap.files import read_sealed, replacing, sealed, sweep
+from labelgap.files import naming, read_sealed, replacing, sealed, sweep
 from labelgap.fitting._monitor import Outcome, Trace
 from labelgap.fitting._row_blocks import Rows
 
@@ -180,7 +180,7 @@ def _block_file(folder: Path, index: int) -> Path:
 
 
 def _save(path: Path, arrays: dict[str, Any]) -> None:
-    with path.open("wb") as file:
+    with naming((path, path)), path.open("wb") as file:
         np.savez(file, **arrays)
         file.flush()
         os.fsync(file.fileno())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import sqlite3
 import threading
 from collections.abc import Iterable, Iterator
@@ -20,13 +21,13 @@ _VERSION = 2
 _PATIENCE_SECONDS = 30.0
 _FIRST_BYTES = b"SQLite format 3\x00"
 # a lock that lasts, a folder that cannot be written to, a full disk
-_NOT_OF_THE_FILE = {
-    sqlite3.SQLITE_BUSY,
-    sqlite3.SQLITE_LOCKED,
-    sqlite3.SQLITE_READONLY,
-    sqlite3.SQLITE_IOERR,
-    sqlite3.SQLITE_FULL,
-    sqlite3.SQLITE_CANTOPEN,
+_OF_THE_SYSTEM = {
+    sqlite3.SQLITE_BUSY: errno.EAGAIN,
+    sqlite3.SQLITE_LOCKED: errno.EAGAIN,
+    sqlite3.SQLITE_READONLY: errno.EROFS,
+    sqlite3.SQLITE_IOERR: errno.EIO,
+    sqlite3.SQLITE_FULL: errno.ENOSPC,
+    sqlite3.SQLITE_CANTOPEN: errno.EACCES,
 }
 _DECISIONS_TABLE = """
 CREATE TABLE IF NOT EXISTS decisions (
@@ -345,8 +346,9 @@ class DecisionStore:
             try:
                 yield self._connection
             except (sqlite3.DatabaseError, UnicodeDecodeError) as error:
-                if getattr(error, "sqlite_errorcode", 0) & 0xFF in _NOT_OF_THE_FILE:
-                    raise
+                number = _OF_THE_SYSTEM.get(getattr(error, "sqlite_errorcode", 0) & 0xFF)
+                if number is not None:
+                    raise OSError(number, f"{error}; nothing was kept", str(self.path)) from error
                 raise ForeignReviewError(
                     f"{self.path}: is not a database of decisions, or is damaged ({error}); take a "
                     f"copy, and keep what can be read with: sqlite3 {self.path} .recover"
