@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import json
+import re
 import shlex
+from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.linear_model import LogisticRegression
 
 from first_hour.conftest import TAGS
-from labelgap import as_labels
+from labelgap import BinaryRelevance, Mend, as_labels, audit, impute, metrics
 from labelgap.auditing import feature_rows, select_features
-from labelgap.review import ReviewServer
+from labelgap.cli._terminal import Terminal
+from labelgap.review import DecisionStore, ReviewServer
 
 LABELS = ("--labels", ",".join(TAGS), "--item", "song")
 
@@ -230,3 +234,104 @@ def test_columns_of_yes_and_no_are_named(run, songs, tmp_path, monkeypatch):
     named = f"--labels {','.join(TAGS)}"
     assert named in said
     assert run("audit", "lieder.csv", *shlex.split(named), "--item", "song").code == 0
+
+
+COMMANDS = [
+    *("audit", "review", "fit", "impute", "compare", "evaluate", "extend", "select", "topics"),
+    *("predict", "export", "hide", "report", "decisions", "demo", "datasets", "diff"),
+]
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_one_option_says_what_zeros_mean(run, command, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "200")
+    options = set(re.findall(r"--[a-z][a-z-]+", run(command, "--help").out))
+    learns = {"audit", "review", "fit", "impute", "compare", "extend", "select", "topics"}
+    assert ("--zeros" in options) or command not in learns
+    assert not options & {"--unstated", "--implicit", "--ambiguous", "--unlabeled", "--seed-state"}
+
+
+def test_decisions_go_from_file_to_file(run, table, songs):
+    left = songs.copy()
+    gone = np.random.default_rng(0).random(left[TAGS].shape) < 0.4
+    left[TAGS] = left[TAGS].where(~(gone & (left[TAGS] == 1)), 0)
+    left.to_csv("lost.csv", index=False)
+    read = ("lost.csv", *LABELS, "--suggestions", "30")
+    run("audit", *read, "-o", "report")
+    found = json.loads(Path("report/audit.json").read_text())
+    for name, part in (("Ann", slice(0, 6)), ("Bob", slice(4, 10))):
+        store = DecisionStore(f"{name}.sqlite", found["audit_id"])
+        for one in found["suggestions"][part]:
+            what = "accept" if name == "Ann" else "reject"
+            store.add(one["item"], one["label"], what, name)
+    assert run("decisions", "merge", "Ann.sqlite", "Bob.sqlite", "-o", "all.sqlite").code == 0
+    assert run("decisions", "export", "all.sqlite", "-o", "all.json").code == 0
+    assert run("decisions", "import", "all.json", "-o", "again.sqlite").code == 0
+    agreed = run("decisions", "agreement", "all.sqlite").out
+    assert "Ann" in agreed
+    assert "Bob" in agreed
+    decided = {(one["item"], one["label"]) for one in found["suggestions"][:10]}
+    ids = []
+    for name in ("all.sqlite", "all.json", "again.sqlite"):
+        ran = run("audit", *read, "--decisions", name, "-o", "next")
+        assert ran.code == 0, ran
+        after = json.loads(Path("next/audit.json").read_text())
+        assert after["provenance"]["n_decisions"] == 10
+        assert not {(one["item"], one["label"]) for one in after["suggestions"]} & decided
+        ids.append([(one["item"], one["label"]) for one in after["suggestions"]])
+    assert ids[0] == ids[1] == ids[2]
+
+
+def test_a_column_of_text_is_not_printed_whole(run, emojis, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    emojis.assign(tags="smile", story=emojis["text"] * 40).to_csv("long.csv", index=False)
+    ran = run("fit", "long.csv", "--labels", "story", "--item", "id", "-o", "m")
+    assert ran.code == 2
+    assert "each row has a text of its own" in " ".join(ran.err.split())
+    assert len(ran.err) < 600
+
+
+def test_choosing_features_of_a_table_is_watched(run, table, monkeypatch):
+    heard: list[tuple[str, int, int | None]] = []
+
+    @contextmanager
+    def watched(terminal, title):
+        yield lambda stage, done, total: heard.append((stage, done, total))
+
+    monkeypatch.setattr(Terminal, "progress", watched)
+    ran = run("select", table, *LABELS, "-k", "3", "--repeats", "4", "-o", "chosen.csv")
+    assert ran.code == 0, ran
+    assert len(heard) >= 4
+
+
+@pytest.mark.parametrize(
+    ("call", "named"),
+    [
+        (lambda X, Y: audit(X, Y, zeros=np.array(["auto", "auto"])), "zeros: give 'auto'"),
+        (lambda X, Y: audit(X, Y, n_suggestions=np.arange(2)), "n_suggestions: give a whole"),
+        (lambda X, Y: audit(X, Y, decisions="decisions.sqlite"), "read_decisions"),
+        (lambda X, Y: impute(X, Y, threshold=np.array([0.2, 0.5])), "threshold: give a number"),
+        (lambda X, Y: impute(X, Y, max_entries="all"), "max_entries: give a whole number"),
+        (lambda X, Y: Mend(imputed_weights=np.ones(2)).fit(X, Y), "imputed_weights is for one"),
+        (lambda X, Y: Mend(threshold=np.ones((2, 2))).fit(X, Y), "threshold"),
+        (lambda X, Y: BinaryRelevance(C=np.ones(2)).fit(X, Y), "'C' parameter"),
+        (lambda X, Y: Mend(LogisticRegression()).fit(X, Y, sample_weight="a"), "sample_weight"),
+        (lambda X, Y: metrics.auc(Y, X), "y_score"),
+    ],
+)
+def test_errors_are_ours_and_not_those_of_numpy(call, named, parts):
+    X, Y = parts
+    with pytest.raises((TypeError, ValueError)) as error:
+        call(X.to_numpy(), Y.to_numpy())
+    said = str(error.value)
+    assert named in said
+    assert not re.search(r"truth value|broadcast|only length-1|not supported between", said)
+
+
+def test_everybody_recommends_the_same_first_model(run):
+    root = Path(__file__).parents[2]
+    page = (root / "docs/which-method.md").read_text(encoding="utf-8")
+    assert "**Begin with [`Mend()`]" in page
+    readme = (root / "README.md").read_text(encoding="utf-8")
+    assert re.search(r"^model = Mend\(\)\.fit", readme, flags=re.MULTILINE)
+    assert "default: mend" in " ".join(run("fit", "--help").out.split())

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import sqlite3
+from contextlib import closing
 from pathlib import Path
 
 import numpy as np
@@ -134,3 +136,22 @@ def test_what_a_fit_left_out_is_no_feature_of_new_rows(run, table, songs):
     assert run("predict", "m", "more.csv", "-o", "p.csv").code == 0
     assert run("predict", "m", table, "-o", "q.csv").code == 0
     assert Path("p.csv").read_bytes() == Path("q.csv").read_bytes()
+
+
+def test_a_database_is_asked_for_its_tables(run, songs, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    with closing(sqlite3.connect("songs.sqlite")) as database:
+        songs[["song", "f0", "f1"]].to_sql("songs", database, index=False)
+        long = songs.melt("song", TAGS, "mood").query("value == 1")[["song", "mood"]]
+        long.to_sql("moods", database, index=False)
+    fit = ("fit", "songs.sqlite", "--item", "song", "-m", "prior", "-o", "m", "--json")
+    said = " ".join(run(*fit, "--labels", "happy").err.split())
+    assert "--query" in said
+    assert "'SELECT * FROM moods'" in said
+    tables = ("--query", "SELECT * FROM songs", "--label-query", "SELECT * FROM moods")
+    said = " ".join(run(*fit, *tables).err.split())
+    assert (
+        "--label-column label: songs.sqlite has no such column; its columns are song, mood" in said
+    )
+    fitted = run(*fit, *tables, "--label-column", "mood")
+    assert fitted.json["n_positives"] == songs[TAGS].to_numpy().sum()

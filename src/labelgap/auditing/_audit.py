@@ -17,6 +17,7 @@ from labelgap.auditing._audit_input import (
     FeatureRows,
     Zeros,
     check_input,
+    check_kinds,
     feature_rows,
     fingerprint,
     text_match,
@@ -181,6 +182,8 @@ def audit(
     >>> bool(np.mean([Y[int(s.item), int(s.label)] for s in result.suggestions]) > 0.8)
     True
     """
+    counts = {"n_suggestions": n_suggestions, "n_topics": n_topics, "n_selected": n_selected}
+    check_kinds(zeros=zeros, scale=scale, decisions=decisions, progress=progress, **counts)
     if n_suggestions < 1:
         raise ValueError(f"n_suggestions={n_suggestions}: ask for at least one")
     source = ScoreSource(imputer, estimator, pred_probs)

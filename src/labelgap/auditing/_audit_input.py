@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import hashlib
 import itertools
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
+from numbers import Integral, Real
 from typing import Any, Literal
 
 import numpy as np
@@ -238,6 +239,28 @@ class AuditInput:
         places = self.places[columns]
         kept = places >= 0
         return rows[kept], places[kept], was_zero[kept]
+
+
+_KINDS: dict[str, tuple[Any, str]] = {
+    "zeros": (str, "'auto', 'negative' or 'unlabeled'"),
+    "scale": ((bool, np.bool_), "True or False"),
+    "decisions": (ReviewDecisions, "what labelgap.auditing.read_decisions(path) returns"),
+    "n_suggestions": (Integral, "a whole number"),
+    "n_topics": (Integral, "a whole number"),
+    "n_selected": (Integral, "a whole number"),
+    "max_entries": (Integral, "a whole number"),
+    "threshold": (Real, "a number between 0 and 1"),
+    "progress": (Callable, "a function of a stage, how much is done, and how much there is"),
+}
+_MAY_BE_NONE = {"decisions", "n_topics", "n_selected", "progress"}
+
+
+def check_kinds(**given: Any) -> None:
+    """Raise a TypeError that says what an argument of an audit has to be."""
+    for name, value in given.items():
+        kind, words = _KINDS[name]
+        if not isinstance(value, kind) and not (value is None and name in _MAY_BE_NONE):
+            raise TypeError(f"{name}: give {words}, not {type(value).__name__}")
 
 
 def check_input(

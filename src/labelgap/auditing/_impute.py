@@ -7,7 +7,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from labelgap.auditing._audit_input import Zeros, check_input, feature_rows, text_match
+from labelgap.auditing._audit_input import (
+    Zeros,
+    check_input,
+    check_kinds,
+    feature_rows,
+    text_match,
+)
 from labelgap.auditing._entry_probabilities import entry_probabilities
 from labelgap.auditing._loss_model import estimate_loss
 from labelgap.auditing._missing_labels import shows_missing
@@ -96,6 +102,8 @@ def impute(
     >>> bool(np.isnan(gaps[rows, labels]).all()), float(Y[rows, labels].mean().round(1))
     (True, 0.8)
     """
+    check_kinds(zeros=zeros, scale=scale, decisions=decisions, progress=progress)
+    check_kinds(threshold=threshold, max_entries=max_entries)
     if not 0 <= threshold <= 1:
         raise ValueError(f"threshold={threshold}: must lie between 0 and 1")
     advance = progress or silent

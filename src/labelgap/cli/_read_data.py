@@ -382,6 +382,9 @@ def _with_long_labels(rows: InputRows, options: LabelledOptions, names: list[str
     ids = [rows.item, options.label_column]
     pairs, file = read_frame(path or options.data, query=options.label_query, ids=ids)
     pairs = as_written(pairs)
+    require_columns(
+        Path(str(file)), list(map(str, pairs.columns)), "--label-column", [options.label_column]
+    )
     value = options.value_column or ("value" if "value" in pairs.columns else None)
     labels = read_label_table(
         pairs,

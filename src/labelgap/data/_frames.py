@@ -278,7 +278,7 @@ def _only_table(path: Path, names: list[str]) -> str:
     raise DataFormatError(
         f"which table is meant is not clear (it holds: {shown})",
         file=str(path),
-        remedy="Give a query, such as SELECT * FROM items",
+        remedy=f"Give query= (--query), such as 'SELECT * FROM {names[0] if names else 'items'}'",
     )
 
 

@@ -90,11 +90,22 @@ def tag_order(rows: Iterable[set | None]) -> list:
     return sorted(tags)
 
 
+# so many different texts in as many rows are no labels
+_FEW_TEXTS = 20
+
+
 def one_per_row(cells: Iterable[Any], empty: str = "auto") -> TagCells:
     """The cells as one label per row."""
     rows: list[set | None] = [
         None if is_missing(cell) or not str(cell).strip() else {str(cell).strip()} for cell in cells
     ]
+    given = [str(next(iter(row))) for row in rows if row]
+    several_words = sum(len(text.split()) > 1 for text in given)
+    if len(given) > _FEW_TEXTS and len(set(given)) == len(given) < 2 * several_words:
+        raise ValueError(
+            f"each row has a text of its own, such as {_short(given[0])}: a text is no label; name "
+            "the column that holds labels"
+        )
     return TagCells(_with_empty(rows, empty, "unknown"), "one per row")
 
 

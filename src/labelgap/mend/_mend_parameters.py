@@ -17,7 +17,8 @@ def check_defaults(mend: Any) -> None:
     if mend.target_.kind == "multilabel":
         defaults["class_weight"] = None
     for name, default in defaults.items():
-        if getattr(mend, name) != default:
+        given = getattr(mend, name)
+        if (tuple(given.tolist()) if isinstance(given, np.ndarray) else given) != default:
             raise ValueError(
                 f"{name} is for one classifier per label: give an estimator, such as "
                 "LogisticRegression()"

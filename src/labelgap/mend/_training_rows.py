@@ -31,7 +31,10 @@ class TrainingRows:
         """Check the arguments of ``fit``."""
         weights, codes = None, None
         if sample_weight is not None:
-            weights = _check_sample_weight(sample_weight, X, ensure_non_negative=True)
+            try:
+                weights = _check_sample_weight(sample_weight, X, ensure_non_negative=True)
+            except (TypeError, ValueError) as error:
+                raise ValueError(f"sample_weight: give a number for each row ({error})") from error
             if not weights.any():
                 raise ValueError("sample_weight is zero in every row: there is nothing to learn")
             weights = None if (weights == 1).all() else weights

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from html import escape
 from pathlib import Path
 from typing import Any
 
@@ -177,8 +178,8 @@ def _comparison(results: Results) -> str:
             ]
             direction = "more is better" if metric.higher_is_better else "less is better"
             headings = ["set", *(one.name for one in experiment.methods)]
-            parts.append(f"**{words.metric_words(metric.name)}** ({direction})")
-            parts.append(_table(headings, lines))
+            title = f"<b>{escape(words.metric_words(metric.name))}</b> ({direction})"
+            parts += _folded(title, _table(headings, lines))
     return _joined(parts)
 
 
@@ -218,12 +219,14 @@ def _experiment(shown: ExperimentView, paper: str) -> list[str]:
             for line in grid.lines
         ]
         headings = ["", *(dataset.name for dataset in grid.datasets)]
-        parts += [f"**{_grid_title(shown, grid)}** ({direction})", _table(headings, lines)]
-        parts.append("\n".join(f"- {note}" for note in _footnotes(grid)))
+        title = f"<b>{escape(_grid_title(shown, grid))}</b> ({direction})"
+        notes = "\n".join(f"- {note}" for note in _footnotes(grid))
+        parts += _folded(title, _table(headings, lines), notes)
     for contest in shown.contests:
         parts += _contest(contest)
     for one in shown.curves:
-        parts += [_image(one.picture), words.sentence(one.table.title)]
+        title = escape(words.sentence(one.table.title))
+        parts += _folded(f"<b>Curves</b>: {title}", _image(one.picture))
     if shown.topics:
         lines = [[f"{topic['fraction']:.1%}", ", ".join(topic["labels"])] for topic in shown.topics]
         parts.append(_table(["fraction", "labels"], lines, "rl"))
@@ -231,7 +234,7 @@ def _experiment(shown: ExperimentView, paper: str) -> list[str]:
 
 
 def _contest(contest: Contest) -> list[str]:
-    parts = [f"**{words.metric_words(contest.metric.name)}: wins, losses and mean ranks**"]
+    parts = []
     if contest.lines:
         headings = [f"{contest.main} against", "wins", "ties", "losses", "one run only"]
         headings += ["mean advantage", "effect (d)", "Wilcoxon p over sets", "published + / = / −"]
@@ -252,7 +255,13 @@ def _contest(contest: Contest) -> list[str]:
         parts.append(_table(headings, lines))
     if contest.picture:
         parts += [_image(contest.picture), _ranks_words(contest)]
-    return parts
+    metric = escape(words.metric_words(contest.metric.name))
+    return _folded(f"<b>{metric}</b>: wins, losses and mean ranks", *parts)
+
+
+def _folded(title: str, *parts: str) -> list[str]:
+    """What a page shows when its title is clicked: a page of a paper has up to eighty tables."""
+    return [f"<details>\n<summary>{title}</summary>", *parts, "</details>"]
 
 
 def _grid_title(shown: ExperimentView, grid: Grid) -> str:
