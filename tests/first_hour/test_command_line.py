@@ -333,5 +333,8 @@ def test_everybody_recommends_the_same_first_model(run):
     page = (root / "docs/which-method.md").read_text(encoding="utf-8")
     assert "**Begin with [`Mend()`]" in page
     readme = (root / "README.md").read_text(encoding="utf-8")
+    for text in (readme, (root / "docs/index.md").read_text(encoding="utf-8")):
+        (line,) = re.findall(r"^\|.*thousands of labels.*$", text, flags=re.MULTILINE)
+        assert "ProbabilisticLabelTree" in line
     assert re.search(r"^model = Mend\(\)\.fit", readme, flags=re.MULTILINE)
     assert "default: mend" in " ".join(run("fit", "--help").out.split())

@@ -65,7 +65,8 @@ from labelgap import RMFL, KernelRidgePerLabel, LabelPrior, Mend
 models = {
     "kernel ridge per label": KernelRidgePerLabel(),
     "RMFL": RMFL(random_state=0),
-    "Mend": Mend(LogisticRegression(C=0.1, max_iter=1000)),
+    "Mend": Mend(),
+    "Mend, logistic regression": Mend(LogisticRegression(C=0.1, max_iter=1000)),
     "label frequency": LabelPrior(),
 }
 rows = {name: model.fit(X_train, Y).predict_proba(X_test) for name, model in models.items()}
