@@ -221,7 +221,7 @@ def test_wrong_columns(fails, table):
         "audit", table, "-l", "tag_*", "--item", "key"
     )
     arguments = long_tables()
-    assert "tags.csv, line 1: there is no column 'tag'" in fails(
+    assert "--label-column tag: tags.csv has no such column; its columns are id, label" in fails(
         *arguments, "--label-column", "tag"
     )
 

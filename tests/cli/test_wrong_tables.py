@@ -184,7 +184,7 @@ def test_wrong_columns_of_parquet_have_no_line(fails):
     things = _write(items[["id", "age", "size"]], "items", "parquet")
     tags = _write(_pairs(items), "tags", "parquet")
     told = fails("audit", things, "--item", "id", "--label-table", tags, "--label-column", "word")
-    assert "tags.parquet: there is no column 'word'. The columns are id, label" in told
+    assert "--label-column word: tags.parquet has no such column; its columns are id, label" in told
 
 
 def test_ragged_lines_and_other_encodings(fails):
