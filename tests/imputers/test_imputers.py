@@ -159,7 +159,11 @@ def test_convex_weights_against_a_grid():
     grid = np.linspace(0, 1, 2001)
     losses = [np.square(answers @ [w, 1 - w] - truth).sum() for w in grid]
     best = grid[int(np.argmin(losses))]
-    np.testing.assert_allclose(convex_weights(answers, truth), [best, 1 - best], atol=2e-3)
+    found = convex_weights(answers, truth)
+    np.testing.assert_allclose(found, [best, 1 - best], atol=2e-3)
+    assert found.sum() == pytest.approx(1, abs=1e-12)
+    # answers of any size count the same
+    np.testing.assert_allclose(convex_weights(1e6 * answers, 1e6 * truth), found, atol=1e-5)
 
 
 def test_neighbours_complete_as_the_baseline_does(problem):

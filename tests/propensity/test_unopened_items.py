@@ -31,6 +31,16 @@ def test_what_is_opened_may_depend_on_the_features():
     assert found.sum() == pytest.approx((~opened).sum(), rel=0.1)
 
 
+def test_without_features_the_log_odds_of_carrying_a_label_are_those():
+    rng = np.random.default_rng(0)
+    any_label = rng.uniform(0.02, 0.98, size=800)
+    n_labels = rng.poisson(3, 800) * (rng.random(800) < any_label)
+    log_odds = np.log(any_label / (1 - any_label))
+    alone, given = (find_unopened(any_label, n_labels, one) for one in (None, log_odds[:, None]))
+    np.testing.assert_array_equal(alone.by_counts, given.by_counts)
+    np.testing.assert_array_equal(alone.probability, given.probability)
+
+
 @pytest.mark.parametrize("relevant", [2, 3])
 def test_labels_lost_one_by_one_leave_no_items_unopened(relevant):
     """Those of items that carry some are then recorded more often by as much as that explains."""

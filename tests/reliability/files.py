@@ -175,6 +175,12 @@ KINDS: dict[str, Kind] = {
     "t.csv.bz2": Kind(_compressed(bz2.compress), _read_table, True),
     "t.csv.xz": Kind(_compressed(lzma.compress), _read_table, True),
     "t.parquet": Kind(lambda path: _frame().to_parquet(path), _read_table, package="pyarrow"),
+    "t.feather": Kind(lambda path: _frame().to_feather(path), _read_table, package="pyarrow"),
+    "t.xlsx": Kind(
+        lambda path: _frame().to_excel(path, index=False), _read_table, package="openpyxl"
+    ),
+    "t.json": Kind(lambda path: _frame().to_json(path, orient="records"), _read_table),
+    "t.jsonl": Kind(lambda path: _frame().to_json(path, orient="records", lines=True), _read_table),
     "t.sqlite": Kind(_write_sqlite, _read_table),
     "t.duckdb": Kind(_write_duckdb, _read_table, package="duckdb"),
     "t.npz": Kind(

@@ -7,6 +7,7 @@ with its input, and stops the run; ``test_fuzz.py`` holds what was found.
 from __future__ import annotations
 
 import argparse
+import json
 import os
 import sys
 import tempfile
@@ -48,18 +49,23 @@ def _cells(content: bytes) -> Any:
 def _audit(content: bytes) -> Any:
     from labelgap.auditing import Audit
 
-    return Audit.from_json(content)
+    found = Audit.from_json(content)
+    assert Audit.from_json(found.to_json().encode()) == found
+    return found
 
 
 def targets() -> dict[str, tuple[Callable[[bytes], Any], list[bytes]]]:
     """Each parser with some input that it reads."""
+    from auditing.sample_audits import bare_audit
     from labelgap import data
-    from labelgap.auditing import read_decisions
+    from labelgap.auditing import Decision, ReviewDecisions, read_decisions
 
     arff = (
         b"@relation 'a: -C 2'\n@attribute x numeric\n@attribute c {p,'q r'}\n@attribute t {0,1}\n"
     )
-    decisions = b'{"schema": 1, "audit": "aaaaaaaaaaaaaaaa", "decisions": []}'
+    time = "2026-01-05T08:30:00.000Z"
+    made = ReviewDecisions("a" * 16, (Decision("i", "x", "accept", time, "Ann"),))
+    decisions = json.dumps(made.to_dict()).encode()
     return {
         "cells": (_cells, [b"a;b\nb\n\nc|d", b"yes\nno\n?", b"['a', 'b']\n[]", b"1\n0\n"]),
         "arff": (
@@ -73,7 +79,7 @@ def targets() -> dict[str, tuple[Callable[[bytes], Any], list[bytes]]]:
             [b"x,t\n1,0\n2,1\n", b'"x";"t"\n"1";"a,b"\n', b"\xef\xbb\xbfx\tt\r\n\xe4\t1\r\n"],
         ),
         "decisions": (_file("fuzz.json", read_decisions), [decisions]),
-        "audit": (_audit, [b'{"schema": 1, "audit_id": "a"}']),
+        "audit": (_audit, [bare_audit().to_json().encode(), b'{"schema": 1, "audit_id": "a"}']),
     }
 
 
@@ -106,7 +112,7 @@ def main() -> None:
     command = [
         sys.argv[0],
         f"-max_total_time={options.seconds}",
-        "-max_len=400",
+        f"-max_len={max(400, 2 * max(map(len, seeds)))}",
         "-len_control=0",
         "-timeout=20",
     ]

@@ -19,7 +19,7 @@ TODAY = int(time.time() // 86_400)
 
 
 @pytest.mark.parametrize(
-    ("module", "n"), [("fits", 300), ("calls", 100), ("files", 84), ("documents", 90)]
+    ("module", "n"), [("fits", 300), ("calls", 100), ("files", 100), ("documents", 90)]
 )
 def test_the_cases_of_today(module, n):
     counts, failures = measure(module, range(TODAY * n, (TODAY + 1) * n))
