@@ -336,5 +336,9 @@ def test_everybody_recommends_the_same_first_model(run):
     for text in (readme, (root / "docs/index.md").read_text(encoding="utf-8")):
         (line,) = re.findall(r"^\|.*thousands of labels.*$", text, flags=re.MULTILINE)
         assert "ProbabilisticLabelTree" in line
+    # "begin with" is followed by Mend on every page that is not about one method
+    for path in [*(root / "docs").glob("*.md"), *(root / "docs/tutorials").glob("*.md")]:
+        begun = re.findall(r"Begin with (\S+)", path.read_text(encoding="utf-8"))
+        assert all("Mend" in one for one in begun), path
     assert re.search(r"^model = Mend\(\)\.fit", readme, flags=re.MULTILINE)
     assert "default: mend" in " ".join(run("fit", "--help").out.split())

@@ -131,6 +131,9 @@ LINES: dict[str, list[str]] = {
     "what a fit left out is no feature of new rows": [
         f"{OWN}::test_what_a_fit_left_out_is_no_feature_of_new_rows"
     ],
+    "a database and a long table say which option is missing": [
+        f"{OWN}::test_a_database_is_asked_for_its_tables"
+    ],
     "columns of labels that nobody named are proposed": [
         f"{COMMANDS}::test_the_column_that_lists_labels_is_named",
         f"{COMMANDS}::test_columns_of_yes_and_no_are_named",
