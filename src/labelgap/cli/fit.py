@@ -189,7 +189,8 @@ def _leaderboard_lines(leaderboard: list[dict[str, Any]]) -> list[str]:
         for row in used
         if row["weight"] >= 0.005
     ]
-    lines = [f"a weighted mean of {', '.join(parts)}"] if parts else []
+    what = "a weighted mean of" if len(parts) > 1 else "one kind of model:"
+    lines = [f"{what} {', '.join(parts)}"] if parts else []
     return lines + [
         escape(f"not fitted: {', '.join(names)} ({reason})") for reason, names in skipped.items()
     ]
