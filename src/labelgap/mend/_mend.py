@@ -64,12 +64,11 @@ class Mend(MendPredictions):
     member did.
 
     With an estimator of yours there is one classifier per label. An imputer estimates, for every
-    entry that is not known, the probability that it is relevant given the features of the row
-    *and its other observed labels*. The classifier of a label is then trained on
-    all rows: on those where the label is known, and on the others with these probabilities. Whether
-    that helps is validated first, on held-out rows, by the order of their known entries and by the
-    log-loss of each label; where it does not, labels are left as they are, and the result is that
-    of :class:`labelgap.BinaryRelevance`.
+    entry that is not known, the probability that it is relevant given the features of the row *and its
+    other observed labels*. The classifier of a label is then trained on all rows: on those where the
+    label is known, and on the others with these probabilities. Whether that helps is validated first,
+    on held-out rows, by the order of their known entries and by the log-loss of each label; where it
+    does not, labels are left as they are, and the result is that of :class:`labelgap.BinaryRelevance`.
 
     Zeros that may be missing labels (``zeros="unlabeled"``, or labels that say so): with c the
     label frequency, the probability that a relevant label is recorded, and g that it is recorded in
