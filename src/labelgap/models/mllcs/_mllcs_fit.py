@@ -101,8 +101,8 @@ def fit_mllcs(
     counts, offset = _counts(estimator, cooccurrence, dtype)
     tau = _precisions(estimator, source)
     model = _model(estimator, counts, tau, rows, settings, dtype)
-    start = _start(estimator, rows, source.n_features, cooccurrence, seed, dtype)
-    params = first_weights(model, rows, start)
+    first = _start(estimator, rows, source.n_features, cooccurrence, seed, dtype)
+    params = first_weights(model, rows, first)
     if isinstance(settings, Gibbs):
         samples, params = fit_chains(settings, model, rows, params, seed, estimator.callback)
         log_posterior, seconds = samples.log_posterior[-1], samples.seconds[-1]
