@@ -61,8 +61,9 @@ class RMFL(LabelGapClassifier):
     ----------
     n_factors : int, default=20
         At most the number of labels is used: more do not change the least objective.
-    lambda_1 : float, default=10.0
-        How much row factors follow their reconstruction from neighbours.
+    lambda_1 : float, default=3.0
+        How much row factors follow their reconstruction from neighbours. Less where these say
+        little, as the nearest of short texts do.
     lambda_2 : float, default=1.0
         How much label factors follow the learned correlation.
     lambda_3 : float, default=10.0
@@ -161,7 +162,7 @@ class RMFL(LabelGapClassifier):
 
     n_factors: int = parameter(20, AT_LEAST_ONE)
     _: KW_ONLY
-    lambda_1: float = parameter(10.0, NOT_NEGATIVE)
+    lambda_1: float = parameter(3.0, NOT_NEGATIVE)
     lambda_2: float = parameter(1.0, NOT_NEGATIVE)
     lambda_3: float = parameter(10.0, POSITIVE)
     lambda_4: float = parameter(1.0, POSITIVE)

@@ -33,7 +33,7 @@ _LARGE_GRID = {
 
 def _rmfl(task: Task, **params: Any) -> RMFL:
     """k = 20 and ten neighbours as in the paper."""
-    common = {"n_factors": 20, "n_neighbors": 10, "tol": 1e-4, "random_state": 0}
+    common = {"n_factors": 20, "n_neighbors": 10, "lambda_1": 10.0, "tol": 1e-4, "random_state": 0}
     return RMFL(**{**common, **params})
 
 
