@@ -38,7 +38,9 @@ _FEWEST_PASSES = 10
 # times as many networks of all rows, where they take seconds
 _MORE_ON_A_DEVICE = 2
 # one wide layer is the better network of so many labels; chosen on training rows of EURLex-4K
-MANY_LABELS, _WIDE, _WIDE_ON_A_DEVICE, _WIDE_DROPOUT = 2000, (1024,), (2048,), 0.8
+MANY_LABELS = 2000
+_WIDE: tuple[tuple[int, ...], Any] = (1024,), "auto"
+_WIDE_ON_A_DEVICE = (2048,), 0.8
 
 
 class Setting(NamedTuple):
@@ -179,7 +181,7 @@ class NetworkMember(Member):
         X = teaching.X
         long_rows = sparse.issparse(X) and X.shape[1] >= _MANY_FEATURES
         self.scaler = Normalizer() if long_rows else None
-        sizes = self._wide if teaching.labels.n_labels > MANY_LABELS else "auto"
+        sizes = self._wide[0] if teaching.labels.n_labels > MANY_LABELS else "auto"
         passes = int(np.clip(_MOST_ROWS_SEEN / teaching.labels.n_samples, *_PASSES))
         self.without = self.model = self._trained(
             teaching,
@@ -220,7 +222,7 @@ class NetworkMember(Member):
         model = LabelNet(
             sizes,
             n_networks=more * teaching.n_folds,
-            dropout=_WIDE_DROPOUT if teaching.labels.n_labels > MANY_LABELS else "auto",
+            dropout=self._wide[1] if teaching.labels.n_labels > MANY_LABELS else "auto",
             max_iter=passes,
             device=self.limits.device,
             refit=False,
@@ -240,7 +242,8 @@ class NetworkMember(Member):
         return self.limits.device not in (None, "cpu")
 
     @property
-    def _wide(self) -> tuple[int, ...]:
+    def _wide(self) -> tuple[tuple[int, ...], Any]:
+        """Sizes and dropout for many labels."""
         return _WIDE_ON_A_DEVICE if self._is_accelerated else _WIDE
 
     def _affordable_passes(self, teaching: Teaching) -> int:
@@ -248,7 +251,7 @@ class NetworkMember(Member):
         (n_samples, n_features), n_labels = teaching.X.shape, teaching.labels.n_labels
         if sparse.issparse(teaching.X):
             n_features = max(1, teaching.X.nnz // n_samples)
-        width = self._wide[0] if n_labels > MANY_LABELS else 512
+        width = self._wide[0][0] if n_labels > MANY_LABELS else 512
         hidden = 0 if n_labels > MANY_LABELS else 512
         weights = width * (n_features + hidden) + (hidden or width) * n_labels
         one_pass = _OPERATIONS_PER_WEIGHT * weights * n_samples * teaching.n_folds
