@@ -162,7 +162,7 @@ def _accumulate(segment_starts, begin, above, tied, tied_before):
                 tied_before[t] += tied_before[t - 1]
 
 
-@njit(cache=True, parallel=True)
+@njit(cache=True)
 def count_irrelevant(
     scores,
     indptr,
@@ -175,7 +175,6 @@ def count_irrelevant(
     segment_keys,
     begin,
     end,
-    edges,
 ):
     """Return count, for every relevant entry, the irrelevant entries of its segment around it.
 
@@ -186,82 +185,53 @@ def count_irrelevant(
     segment_starts, segment_scores, segment_keys : the relevant entries, sorted in each segment by.
         decreasing score and then increasing key (column, row, or flat index)
     begin, end : groups of equal scores, from `tie_groups`
-    edges : where parts of the rows begin and, last, where they end; a thread counts one of them
     Returns above, tied, tied_before : int64 arrays, one value per relevant entry. Irrelevant
         entries with a higher score; with the same score; and those of the latter whose key is
         smaller.
     and n_irrelevant : int64 array, one value per segment
     """
-    counts = np.zeros((edges.size - 1, 3, segment_scores.size), np.int64)
-    n_irrelevant = np.zeros((edges.size - 1, segment_starts.size - 1), np.int64)
-    buckets = _bucket_starts(segment_scores if mode == POOLED else segment_scores[:0])
-    for part in prange(edges.size - 1):
-        state = np.empty(scores.shape[1], np.int8)
-        for i in range(edges[part], edges[part + 1]):
-            state[:] = row_default
-            for t in range(indptr[i], indptr[i + 1]):
-                state[indices[t]] = states[t]
-            _count_row(
-                i,
-                scores[i],
-                state,
-                mode,
-                segment_starts,
-                segment_scores,
-                segment_keys,
-                end,
-                buckets,
-                counts[part],
-                n_irrelevant[part],
-            )
-    above, tied, tied_before = counts[:, 0].sum(0), counts[:, 1].sum(0), counts[:, 2].sum(0)
+    n_samples, n_labels = scores.shape
+    above = np.zeros(segment_scores.size, np.int64)
+    tied = np.zeros(segment_scores.size, np.int64)
+    tied_before = np.zeros(segment_scores.size, np.int64)
+    n_irrelevant = np.zeros(segment_starts.size - 1, np.int64)
+    state = np.empty(n_labels, np.int8)
+    starts, top, scale = _bucket_starts(segment_scores if mode == POOLED else segment_scores[:0])
+    for i in range(n_samples):
+        state[:] = row_default
+        for t in range(indptr[i], indptr[i + 1]):
+            state[indices[t]] = states[t]
+        for j in range(n_labels):
+            if state[j] != NEGATIVE and state[j] != UNLABELED:
+                continue
+            segment, key = i, j
+            if mode == BY_LABEL:
+                segment, key = j, i
+            elif mode == POOLED:
+                segment, key = 0, i * n_labels + j
+            n_irrelevant[segment] += 1
+            start, stop = segment_starts[segment], segment_starts[segment + 1]
+            if mode == POOLED:
+                bucket = _bucket(scores[i, j], top, scale, starts.size - 1)
+                slot = _first_at_most(
+                    segment_scores, starts[bucket], starts[bucket + 1], scores[i, j]
+                )
+            else:
+                slot = _first_at_most(segment_scores, start, stop, scores[i, j])
+            if slot == stop:
+                continue
+            if segment_scores[slot] < scores[i, j]:
+                above[slot] += 1
+                continue
+            tied[slot] += 1
+            after = end[slot]
+            if after < stop:
+                above[after] += 1
+            later = _first_after(segment_keys, slot, after, key)
+            if later < after:
+                tied_before[later] += 1
     _accumulate(segment_starts, begin, above, tied, tied_before)
-    return above, tied, tied_before, n_irrelevant.sum(0)
-
-
-@njit(cache=True)
-def _count_row(
-    i,
-    scores,
-    state,
-    mode,
-    segment_starts,
-    segment_scores,
-    segment_keys,
-    end,
-    buckets,
-    counts,
-    n_irrelevant,
-):
-    """Drop the irrelevant entries of row i at their slots: above, tied, and tied before."""
-    starts, top, scale = buckets
-    for j in range(scores.size):
-        if state[j] != NEGATIVE and state[j] != UNLABELED:
-            continue
-        segment, key = i, j
-        if mode == BY_LABEL:
-            segment, key = j, i
-        elif mode == POOLED:
-            segment, key = 0, i * scores.size + j
-        n_irrelevant[segment] += 1
-        start, stop = segment_starts[segment], segment_starts[segment + 1]
-        if mode == POOLED:
-            bucket = _bucket(scores[j], top, scale, starts.size - 1)
-            slot = _first_at_most(segment_scores, starts[bucket], starts[bucket + 1], scores[j])
-        else:
-            slot = _first_at_most(segment_scores, start, stop, scores[j])
-        if slot == stop:
-            continue
-        if segment_scores[slot] < scores[j]:
-            counts[0, slot] += 1
-            continue
-        counts[1, slot] += 1
-        after = end[slot]
-        if after < stop:
-            counts[0, after] += 1
-        later = _first_after(segment_keys, slot, after, key)
-        if later < after:
-            counts[2, later] += 1
+    return above, tied, tied_before, n_irrelevant
 
 
 @njit(cache=True)

@@ -7,7 +7,6 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from numba import get_num_threads
 
 from labelgap.kernels import ranking as kernels
 from labelgap.labels import Labels, State
@@ -176,7 +175,6 @@ class CheckedScores:
             positions,
             begin,
             end,
-            np.linspace(0, self.labels.n_samples, get_num_threads() + 1).astype(np.int64),
         )
         return RankedEntries(starts, positions, above, tied, tied_before, begin, end, n_irrelevant)
 
