@@ -49,6 +49,14 @@ def test_what_is_no_audit_is_refused(plain, message):
         Audit.from_dict(plain)
 
 
+@pytest.mark.parametrize("name", ["counts", "lift"])
+def test_a_map_that_is_not_square_is_refused(name):
+    plain = sample_audit().to_dict()
+    plain["pairs"]["map"][name][0].append(1)
+    with pytest.raises(ValueError, match=rf"audit\.pairs\.map\.{name} is not one number"):
+        Audit.from_dict(plain)
+
+
 def test_text_that_is_no_json():
     with pytest.raises(ValueError, match="not JSON"):
         Audit.from_json("{")

@@ -457,6 +457,13 @@ class Audit:
                     f"audit.suggestions[{place}].label: {suggestion.label[:80]!r} is not among "
                     "audit.labels; run labelgap audit again"
                 )
+        shown = made.pairs.map
+        for name, table in (("counts", shown.counts), ("lift", shown.lift)):
+            if [len(row) for row in table] != [len(shown.labels)] * len(shown.labels):
+                raise ValueError(
+                    f"audit.pairs.map.{name} is not one number for each two of audit.pairs.map.labels; "
+                    "run labelgap audit again"
+                )
         return made
 
     @classmethod

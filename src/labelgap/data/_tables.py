@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numbers
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -382,7 +383,8 @@ def _no_label(file: TableName) -> Iterator[None]:
     try:
         yield
     except LabelCellError as error:
-        said = shown(error.value) if isinstance(error.value, str) else f"{error.value:g}"
+        is_number = isinstance(error.value, numbers.Real)
+        said = f"{error.value:g}" if is_number else shown(error.value)
         raise DataFormatError(
             f"column {error.column!r} holds {said}, which is no label",
             **file.place(error.row),
