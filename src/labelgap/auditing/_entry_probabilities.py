@@ -26,9 +26,9 @@ _SLOPE, _ITEM_SLOPE = 0.2, 0.4
 _STEEP = 1.0
 # that something applies to every item, which the numbers of labels take for granted
 _APPLIES = 0.5
-# that all labels are recorded at one rate and some are hard to predict, by the part of the variance of
-# rates that is between labels; chosen on generated topics, yeast, scene, bibtex, rcv1subset1 and corel5k
-_MOST_DOUBT, _HALF_TOLD, _ALL_TOLD = 0.5, 0.5, 0.7
+# that all labels are recorded at one rate and some are hard to predict, which no table tells from rates
+# of their own; chosen on generated topics, yeast, scene, bibtex, rcv1subset1 and corel5k
+_ONE_RATE = 0.5
 _MOST_LEVELS = 8
 # of opened items without a label, as a fraction of those like them
 _FEWEST_EMPTY = 0.005
@@ -120,12 +120,10 @@ class Mechanisms:
         self._slope = _SLOPE * _room_above(self._rates)
         self._efforts, self._level = _levels(loss.effort)
         one = LabelRates(np.array([loss.common]), np.ones((1, 1)))
-        untold = (_ALL_TOLD - loss.rates.told_apart()) / (_ALL_TOLD - _HALF_TOLD)
-        doubt = _MOST_DOUBT * min(max(untold, 0.0), 1.0)
         self._unrecorded = np.stack(
             [
-                (1 - doubt) * loss.rates.unrecorded(expit(_KNOTS), effort)
-                + doubt * one.unrecorded(expit(_KNOTS), effort)
+                (1 - _ONE_RATE) * loss.rates.unrecorded(expit(_KNOTS), effort)
+                + _ONE_RATE * one.unrecorded(expit(_KNOTS), effort)
                 for effort in self._efforts
             ]
         )
