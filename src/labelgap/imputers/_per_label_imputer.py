@@ -36,7 +36,8 @@ _SEEN_BY_ALL = "Some inputs do not have OOB scores"
 _SMALLEST_CODE = 0.1
 # probabilities for imputation need not be as exact as the model that learns from them
 _LOOSER = 10.0
-_COARSE = 1e-4
+# single precision is for such tolerances, and for features whose squares it holds
+_COARSE, _LARGEST_SINGLE = 1e-4, 1e3
 # a label with fewer rows of one value is imputed by its prevalence, where scores are calibrated
 _CALIBRATION_FOLDS = 3
 
@@ -144,15 +145,19 @@ class PerLabelImputer(Imputer):
             self.models_ = dict(zip(asked.tolist(), forests, strict=True))
         elif are_fitted_together(template):
             looser = clone(template).set_params(tol=_LOOSER * template.tol)
+            joined = self._joined(X, labels, pseudo_labels)
+            numbers = joined.data if sparse.issparse(joined) else joined
+            largest = np.abs(numbers).max(initial=0.0)
+            is_coarse = looser.tol >= _COARSE and largest <= _LARGEST_SINGLE
             models = fit_together(
                 looser,
-                self._joined(X, labels, pseudo_labels),
+                joined,
                 (known_entries(labels, label) for label in asked.tolist()),
                 self.prevalence_[asked],
                 own=X.shape[1] + asked,
                 start=start,
                 device=self.device,
-                dtype=np.float32 if looser.tol >= _COARSE else np.float64,
+                dtype=np.float32 if is_coarse else np.float64,
             )
             self.models_ = dict(zip(asked.tolist(), models, strict=True))
         else:
