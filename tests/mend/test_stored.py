@@ -84,3 +84,13 @@ def test_what_needs_arrays_says_so(table):
         Mend(LogisticRegression()).fit(rows)
     with pytest.raises(ValueError, match="sample_weight"):
         Mend().fit(rows, sample_weight=np.ones(1500))
+
+
+@pytest.mark.parametrize("given", [{"time_limit": 60.0}, {"device": "cpu"}, {"callback": print}])
+def test_what_models_of_blocks_do_not_have_is_refused(table, given):
+    X, Y, _, _ = table
+    with (
+        sklearn.config_context(**SMALL),
+        pytest.raises(ValueError, match=f"^{next(iter(given))} is for rows in one array"),
+    ):
+        Mend(**given).fit(ArrayRows(X, Y, block_rows=400))

@@ -93,10 +93,12 @@ def sentences_of(
     n = items.n_without_labels
     if n:
         carry = "item carries" if n == 1 else "items carry"
-        unopened = (
-            f", and about {rounded(n_unopened)} of them look as if nobody opened them, unless nothing "
-            "applies to them"
-        )
+        unopened = ", and one of them looks as if nobody opened it, unless nothing applies to it"
+        if round(n_unopened) > 1:
+            unopened = (
+                f", and about {rounded(n_unopened)} of them look as if nobody opened them, unless "
+                "nothing applies to them"
+            )
         sentences.append(f"{n:,} {carry} no label at all{unopened if n_unopened >= 1 else ''}.")
     return tuple(sentences)
 

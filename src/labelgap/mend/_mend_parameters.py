@@ -32,6 +32,9 @@ def check_stored(mend: Any) -> None:
             f"estimator={mend.estimator!r} needs all rows in one array: leave it out for rows in "
             "blocks, or raise sklearn's working_memory"
         )
+    for name in ("time_limit", "device", "callback"):
+        if getattr(mend, name) is not None:
+            raise ValueError(f"{name} is for rows in one array: leave it out for rows in blocks")
     check_defaults(mend)
 
 

@@ -6,6 +6,7 @@ import time
 import warnings
 from collections.abc import Callable, Sequence
 from importlib.util import find_spec
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -38,9 +39,9 @@ _FEWEST_PASSES = 10
 # times as many networks of all rows, where they take seconds
 _MORE_ON_A_DEVICE = 2
 # one wide layer is the better network of so many labels; chosen on training rows of EURLex-4K
-MANY_LABELS = 2000
-_WIDE: tuple[tuple[int, ...], Any] = (1024,), "auto"
-_WIDE_ON_A_DEVICE = (2048,), 0.8
+MANY_LABELS, _WIDE, _WIDE_ON_A_DEVICE, _WIDE_DROPOUT = 2000, (1024,), (2048,), 0.8
+# the dearest that a network chooses among where labels are fewer
+_DEAREST, _DEAREST_ON_A_DEVICE = (512, 512), (1024, 1024)
 
 
 class Setting(NamedTuple):
@@ -181,7 +182,8 @@ class NetworkMember(Member):
         X = teaching.X
         long_rows = sparse.issparse(X) and X.shape[1] >= _MANY_FEATURES
         self.scaler = Normalizer() if long_rows else None
-        sizes = self._wide[0] if teaching.labels.n_labels > MANY_LABELS else "auto"
+        n_labels = teaching.labels.n_labels
+        sizes = self._most_units(n_labels) if n_labels > MANY_LABELS else "auto"
         passes = int(np.clip(_MOST_ROWS_SEEN / teaching.labels.n_samples, *_PASSES))
         self.without = self.model = self._trained(
             teaching,
@@ -219,10 +221,11 @@ class NetworkMember(Member):
     ) -> Any:
         from labelgap.networks import LabelNet
 
+        is_wide = self._is_accelerated and teaching.labels.n_labels > MANY_LABELS
         model = LabelNet(
             sizes,
             n_networks=more * teaching.n_folds,
-            dropout=self._wide[1] if teaching.labels.n_labels > MANY_LABELS else "auto",
+            dropout=_WIDE_DROPOUT if is_wide else "auto",
             max_iter=passes,
             device=self.limits.device,
             refit=False,
@@ -241,19 +244,19 @@ class NetworkMember(Member):
     def _is_accelerated(self) -> bool:
         return self.limits.device not in (None, "cpu")
 
-    @property
-    def _wide(self) -> tuple[tuple[int, ...], Any]:
-        """Sizes and dropout for many labels."""
-        return _WIDE_ON_A_DEVICE if self._is_accelerated else _WIDE
+    def _most_units(self, n_labels: int) -> tuple[int, ...]:
+        """The sizes for many labels, and the dearest of those to choose among for fewer."""
+        if n_labels > MANY_LABELS:
+            return _WIDE_ON_A_DEVICE if self._is_accelerated else _WIDE
+        return _DEAREST_ON_A_DEVICE if self._is_accelerated else _DEAREST
 
     def _affordable_passes(self, teaching: Teaching) -> int:
         """How often the networks may see their rows, by the number of their weights."""
         (n_samples, n_features), n_labels = teaching.X.shape, teaching.labels.n_labels
         if sparse.issparse(teaching.X):
             n_features = max(1, teaching.X.nnz // n_samples)
-        width = self._wide[0][0] if n_labels > MANY_LABELS else 512
-        hidden = 0 if n_labels > MANY_LABELS else 512
-        weights = width * (n_features + hidden) + (hidden or width) * n_labels
+        layers = (n_features, *self._most_units(n_labels), n_labels)
+        weights = sum(before * after for before, after in pairwise(layers))
         one_pass = _OPERATIONS_PER_WEIGHT * weights * n_samples * teaching.n_folds
         return int(self.limits.operations / one_pass)
 
